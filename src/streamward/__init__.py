@@ -1,0 +1,3 @@
+"""Streamward keeps exactly one processor on every live camera."""
+
+__version__ = "0.1.0"

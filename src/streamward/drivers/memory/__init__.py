@@ -1,0 +1,6 @@
+"""The in-memory twin of the database: the pure rules applied to dictionaries, for tests and the simulation."""
+
+from streamward.drivers.memory.database import MemoryDatabase
+from streamward.drivers.memory.store import MemoryStore
+
+__all__ = ["MemoryDatabase", "MemoryStore"]

@@ -1,0 +1,49 @@
+"""What survives a control plane: the rows, and the database's own clock."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+from streamward.leases.dialing import Bucket
+from streamward.leases.lease import Grant, Lease, Owner
+from streamward.model.camera import Camera, Site
+from streamward.model.ids import CameraId, Generation, Incarnation, RunnerId, SiteId
+from streamward.model.runner import Runner
+from streamward.model.status import StreamStatus
+
+
+class WallClock(Protocol):
+    """The database's time."""
+
+    def wall(self) -> datetime: ...
+
+
+@dataclass(slots=True)
+class Dialing:
+    """A dial under way."""
+
+    granted_at: datetime
+
+
+@dataclass(slots=True)
+class MemoryDatabase:
+    """Rows in dictionaries; each store method changes them without awaiting, so each is one transaction."""
+
+    clock: WallClock
+    cameras: dict[CameraId, Camera] = field(default_factory=dict)
+    sites: dict[SiteId, Site] = field(default_factory=dict)
+    leases: dict[CameraId, Lease] = field(default_factory=dict)
+    free_since: dict[CameraId, datetime] = field(default_factory=dict)
+    grants: dict[CameraId, dict[Generation, Grant]] = field(default_factory=dict)
+    runners: dict[RunnerId, Runner] = field(default_factory=dict)
+    incarnations: set[tuple[RunnerId, Incarnation]] = field(default_factory=set)
+    buckets: dict[SiteId, Bucket] = field(default_factory=dict)
+    dials: dict[tuple[SiteId, CameraId | None, Generation | None, int], Dialing] = field(default_factory=dict)
+    statuses: dict[CameraId, StreamStatus] = field(default_factory=dict)
+
+    def now(self) -> datetime:
+        return self.clock.wall()
+
+    def held_by(self, owner: Owner) -> list[Lease]:
+        """An owner's leases, expired or not: each takes a slot until somebody else has it."""
+        return [lease for lease in self.leases.values() if lease.owner == owner]

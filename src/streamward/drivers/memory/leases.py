@@ -1,0 +1,261 @@
+"""Leases in memory: `leases.lease` applied to a dictionary."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from streamward.drivers.memory.database import MemoryDatabase
+from streamward.leases import placement
+from streamward.leases.clock_guard import ClockGuard, ClockView
+from streamward.leases.lease import DenialReason, Denied, Grant, Lease, Owner, SessionState
+from streamward.leases.placement import FreeCamera
+from streamward.leases.policy import Terms, applied
+from streamward.leases.store import (
+    Claim,
+    Granted,
+    Kept,
+    Lapse,
+    LeaseCounts,
+    Named,
+    OpenClaim,
+    Orphan,
+    Renewal,
+    Renewed,
+)
+from streamward.model.camera import Camera
+from streamward.model.ids import CameraId, Generation
+from streamward.model.runner import Runner
+from streamward.runtime.bell import Bell
+from streamward.runtime.clock import Clock
+
+
+class MemoryLeases:
+    """The lease port on a `MemoryDatabase`."""
+
+    def __init__(self, database: MemoryDatabase, *, clock: Clock, bell: Bell) -> None:
+        self._db = database
+        self._clock = clock
+        self._bell = bell
+        self._guard = ClockGuard()
+
+    async def acquire(self, claim: Claim) -> Granted | Denied:
+        now, clock = self._look()
+        camera = self._db.cameras.get(claim.camera_id)
+        if camera is None:
+            return Denied(DenialReason.CAMERA_UNKNOWN)
+        runner = self._db.runners.get(claim.owner.runner_id)
+        if denial := _refusal(runner, claim.owner):
+            return denial
+        assert runner is not None
+        if denial := _mismatch(runner, camera):
+            return denial
+        lease = self._db.leases[claim.camera_id]
+        if lease.owner != claim.owner and (denial := self._unfit(runner, claim.owner)):
+            return denial
+        taken = lease.acquire(claim.owner, self._terms(runner, camera, claim.ttl), now=now, clock=clock)
+        if isinstance(taken, Denied):
+            return taken
+        changed = self._keep(taken)
+        return Granted(leases=((taken, camera),), at=now, changed=(camera.camera_id,) if changed else ())
+
+    async def acquire_free(self, claim: OpenClaim) -> Granted | Denied:
+        now, clock = self._look()
+        runner = self._db.runners.get(claim.owner.runner_id)
+        if denial := _refusal(runner, claim.owner):
+            return denial
+        assert runner is not None
+        if not runner.takes_leases:
+            return Denied(DenialReason.RUNNER_CORDONED)
+        free = self._free_for(runner, now, clock)
+        mine = self._db.held_by(claim.owner)
+        served = {self._db.cameras[lease.camera_id].site_id for lease in mine if lease.camera_id in self._db.cameras}
+        limit = min(
+            claim.limit, runner.capacity - len(mine), placement.share(free=len(free), runners=self._askers(now))
+        )
+        chosen = placement.choose(free, served=served, limit=limit)
+        granted = [self._take(runner, choice.camera_id, claim.owner, now=now, clock=clock) for choice in chosen]
+        return Granted(
+            leases=tuple(granted),
+            at=now,
+            more=len(granted) < len(free) and len(granted) < min(claim.limit, runner.capacity - len(mine)),
+            changed=tuple(lease.camera_id for lease, _ in granted),
+        )
+
+    async def renew(self, renewal: Renewal) -> Renewed | Denied:
+        now, _ = self._look()
+        runner = self._db.runners.get(renewal.owner.runner_id)
+        if denial := _refusal(runner, renewal.owner):
+            return denial
+        kept: list[Kept] = []
+        lost: list[CameraId] = []
+        for named in renewal.leases:
+            renewed = self._renewed(renewal, named, now)
+            if renewed is None:
+                lost.append(named.camera_id)
+                continue
+            self._db.leases[named.camera_id] = renewed
+            kept.append(Kept(named.camera_id, renewed.generation, renewed.ttl))
+        listed = {named.camera_id for named in renewal.leases}
+        unlisted = [
+            Named(lease.camera_id, lease.generation)
+            for lease in self._db.held_by(renewal.owner)
+            if lease.camera_id not in listed
+        ]
+        return Renewed(at=now, kept=tuple(kept), lost=tuple(lost), busy=(), unlisted=tuple(unlisted))
+
+    async def release(self, owner: Owner, leases: Sequence[Named]) -> tuple[CameraId, ...]:
+        now, _ = self._look()
+        return tuple(named.camera_id for named in leases if self._release(owner, named, now))
+
+    async def lapse(self) -> Lapse:
+        asked = self._clock.boot()
+        now = self._db.now()
+        jumped = self._guard.observe(now, asked=asked, answered=self._clock.boot())
+        clock = self._guard.view(self._clock.boot())
+        orphaned = [self._orphan(lease, now, clock) for lease in list(self._db.leases.values())]
+        live = [
+            (lease.expires_at - now).total_seconds()
+            for lease in self._db.leases.values()
+            if lease.state in (SessionState.ACTIVE, SessionState.PAUSED)
+        ]
+        return Lapse(
+            orphaned=tuple(camera_id for camera_id in orphaned if camera_id is not None),
+            next_expiry_in=min(live, default=None),
+            clock_jumped=jumped,
+        )
+
+    async def orphans(self) -> list[Orphan]:
+        return [
+            Orphan(
+                camera_id=lease.camera_id,
+                generation=lease.generation,
+                site_id=self._db.cameras[lease.camera_id].site_id,
+                expires_at=lease.expires_at,
+                soft_for=lease.soft_for,
+            )
+            for lease in self._db.leases.values()
+            if lease.state is SessionState.ORPHANED and lease.soft_for > 0 and lease.camera_id in self._db.cameras
+        ]
+
+    async def reclaim(self, camera_id: CameraId, generation: Generation) -> bool:
+        now, clock = self._look()
+        lease = self._db.leases.get(camera_id)
+        if lease is None or lease.generation != generation or not lease.is_expired(now, clock):
+            return False
+        self._free(lease.freed(now=now, not_before=lease.expires_at), now)
+        return True
+
+    async def find(self, camera_id: CameraId) -> Lease | None:
+        return self._db.leases.get(camera_id)
+
+    async def history(self, camera_id: CameraId) -> list[Grant]:
+        return list(self._db.grants.get(camera_id, {}).values())
+
+    async def counts(self) -> LeaseCounts:
+        states = [lease.state for lease in self._db.leases.values()]
+        orphaned = states.count(SessionState.ORPHANED)
+        return LeaseCounts(
+            leased=states.count(SessionState.ACTIVE) + states.count(SessionState.PAUSED),
+            free=states.count(SessionState.PENDING),
+            orphaned=orphaned,
+        )
+
+    def _look(self) -> tuple[datetime, ClockView]:
+        """The database's time now, and what this control plane expected it to be."""
+        boot = self._clock.boot()
+        view = self._guard.view(boot)
+        now = self._db.now()
+        self._guard.observe(now, asked=boot, answered=self._clock.boot())
+        return now, view
+
+    def _terms(self, runner: Runner, camera: Camera, ttl: float | None) -> Terms:
+        site = self._db.sites.get(camera.site_id)
+        return applied(runner=runner.policy, site=site.policy if site else None).terms(ttl)
+
+    def _unfit(self, runner: Runner, owner: Owner) -> Denied | None:
+        if not runner.takes_leases:
+            return Denied(DenialReason.RUNNER_CORDONED)
+        if len(self._db.held_by(owner)) >= runner.capacity:
+            return Denied(DenialReason.NO_CAPACITY)
+        return None
+
+    def _askers(self, now: datetime) -> int:
+        return sum(runner.takes_leases and runner.is_healthy(now) for runner in self._db.runners.values())
+
+    def _free_for(self, runner: Runner, now: datetime, clock: ClockView) -> list[FreeCamera]:
+        return [
+            FreeCamera(
+                camera_id=camera.camera_id, site_id=camera.site_id, free_since=self._db.free_since[camera.camera_id]
+            )
+            for camera in self._db.cameras.values()
+            if _mismatch(runner, camera) is None
+            and self._db.leases[camera.camera_id].state in (SessionState.PENDING, SessionState.ORPHANED)
+            and self._db.leases[camera.camera_id].is_open(now, clock)
+        ]
+
+    def _take(
+        self, runner: Runner, camera_id: CameraId, owner: Owner, *, now: datetime, clock: ClockView
+    ) -> tuple[Lease, Camera]:
+        camera = self._db.cameras[camera_id]
+        taken = self._db.leases[camera_id].acquire(owner, self._terms(runner, camera, None), now=now, clock=clock)
+        assert isinstance(taken, Lease)
+        self._keep(taken)
+        return taken, camera
+
+    def _keep(self, lease: Lease) -> bool:
+        """Stores a granted lease and, with a new generation, its grant; returns whether it is new."""
+        is_new = lease.generation != self._db.leases[lease.camera_id].generation
+        self._db.leases[lease.camera_id] = lease
+        if is_new:
+            assert lease.owner is not None
+            self._db.grants.setdefault(lease.camera_id, {})[lease.generation] = Grant(
+                camera_id=lease.camera_id,
+                generation=lease.generation,
+                owner=lease.owner,
+                granted_at=lease.granted_at,
+            )
+        return is_new
+
+    def _renewed(self, renewal: Renewal, named: Named, now: datetime) -> Lease | None:
+        lease = self._db.leases.get(named.camera_id)
+        camera = self._db.cameras.get(named.camera_id)
+        if lease is None or camera is None or not camera.is_wanted:
+            return None
+        generation = lease.generation if named.generation is None else named.generation
+        return lease.renew(renewal.owner, generation, ttl=renewal.ttl or lease.ttl, now=now)
+
+    def _release(self, owner: Owner, named: Named, now: datetime) -> bool:
+        lease = self._db.leases.get(named.camera_id)
+        freed = lease and lease.release(owner, named.generation, made_until=named.made_until, now=now)
+        if freed is None:
+            return False
+        self._free(freed, now)
+        return True
+
+    def _orphan(self, lease: Lease, now: datetime, clock: ClockView) -> CameraId | None:
+        orphaned = lease.orphaned(now=now, clock=clock)
+        if orphaned is None:
+            return None
+        self._free(orphaned, now)
+        return lease.camera_id
+
+    def _free(self, lease: Lease, now: datetime) -> None:
+        self._db.leases[lease.camera_id] = lease
+        self._db.free_since[lease.camera_id] = now
+        self._bell.ring()
+
+
+def _refusal(runner: Runner | None, owner: Owner) -> Denied | None:
+    """Only the newest incarnation of a runner may touch leases."""
+    if runner is None or runner.incarnation != owner.incarnation:
+        return Denied(DenialReason.INCARNATION_ENDED)
+    return None
+
+
+def _mismatch(runner: Runner, camera: Camera) -> Denied | None:
+    if runner.tenant_id not in (None, camera.tenant_id):
+        return Denied(DenialReason.CAMERA_UNKNOWN)
+    if not camera.is_wanted:
+        return Denied(DenialReason.CAMERA_NOT_WANTED)
+    if runner.site_id not in (None, camera.site_id):
+        return Denied(DenialReason.SITE_MISMATCH)
+    return None

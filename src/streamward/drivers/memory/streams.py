@@ -1,0 +1,103 @@
+"""Dial budgets and stream reports in memory."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from streamward.drivers.memory.database import Dialing, MemoryDatabase
+from streamward.leases import dialing
+from streamward.leases.dialing import Bucket, DialGranted, DialRefused
+from streamward.leases.store import BudgetView, Dial
+from streamward.model.ids import CameraId, Generation, SiteId, TenantId
+from streamward.model.status import StreamState, StreamStatus
+
+
+class MemoryDials:
+    """The dial port on a `MemoryDatabase`."""
+
+    def __init__(self, database: MemoryDatabase) -> None:
+        self._db = database
+        self._anonymous = 0
+
+    async def consume(self, dial: Dial, *, scope: TenantId | None) -> DialGranted | DialRefused | None:
+        bucket = self._bucket(dial.site_id, scope)
+        if bucket is None:
+            return None
+        now = self._db.now()
+        if self._key(dial) in self._db.dials:
+            return DialGranted(bucket=bucket.refilled(now))
+        outcome = dialing.consume(
+            bucket, in_flight=self._in_flight(dial.site_id), takeover=self._is_takeover(dial), now=now
+        )
+        self._db.buckets[dial.site_id] = outcome.bucket
+        if isinstance(outcome, DialGranted):
+            self._anonymous += dial.camera_id is None
+            self._db.dials[self._key(dial)] = Dialing(granted_at=now)
+        return outcome
+
+    async def finish(self, dial: Dial, *, scope: TenantId | None) -> bool:
+        if self._bucket(dial.site_id, scope) is None:
+            return False
+        return self._db.dials.pop(self._key(dial), None) is not None
+
+    async def budget(self, site_id: SiteId, *, scope: TenantId | None) -> BudgetView | None:
+        bucket = self._bucket(site_id, scope)
+        if bucket is None:
+            return None
+        return BudgetView(bucket=bucket.refilled(self._db.now()), in_flight=self._in_flight(site_id))
+
+    def _bucket(self, site_id: SiteId, scope: TenantId | None) -> Bucket | None:
+        site = self._db.sites.get(site_id)
+        if site is None or scope not in (None, site.tenant_id):
+            return None
+        bucket = self._db.buckets[site_id]
+        size = sum(camera.site_id == site_id and camera.is_wanted for camera in self._db.cameras.values())
+        grown = max(0, size - bucket.reserve_size)
+        return replace(bucket, reserve_size=size, reserve=min(float(size), bucket.reserve + grown))
+
+    def _key(self, dial: Dial) -> tuple[SiteId, CameraId | None, Generation | None, int]:
+        return (dial.site_id, dial.camera_id, dial.generation, 0 if dial.camera_id else self._anonymous)
+
+    def _in_flight(self, site_id: SiteId) -> int:
+        now = self._db.now()
+        return sum(
+            key[0] == site_id and 0 <= (now - under_way.granted_at).total_seconds() < dialing.IN_FLIGHT_FOR
+            for key, under_way in self._db.dials.items()
+        )
+
+    def _is_takeover(self, dial: Dial) -> bool:
+        status = self._db.statuses.get(dial.camera_id) if dial.camera_id else None
+        if status is None or status.streamed_at is None or dial.generation is None:
+            return False
+        earlier = (status.streamed_generation or 0) < dial.generation
+        return earlier and (self._db.now() - status.streamed_at).total_seconds() <= dialing.TAKEOVER_WITHIN
+
+
+class MemoryStatuses:
+    """The status port on a `MemoryDatabase`."""
+
+    def __init__(self, database: MemoryDatabase) -> None:
+        self._db = database
+
+    async def record(self, reports: Sequence[StreamStatus]) -> int:
+        return sum(self._record(report) for report in reports)
+
+    async def find_status(self, camera_id: CameraId) -> StreamStatus | None:
+        return self._db.statuses.get(camera_id)
+
+    def _record(self, report: StreamStatus) -> bool:
+        lease = self._db.leases.get(report.camera_id)
+        is_owner = lease is not None and lease.owner is not None and lease.owner.runner_id == report.runner_id
+        if lease is None or not is_owner or report.generation not in (None, lease.generation):
+            return False
+        streamed_at, streamed_generation = self._streamed(report.camera_id)
+        if report.state is StreamState.STREAMING:
+            streamed_at, streamed_generation = self._db.now(), lease.generation
+        self._db.statuses[report.camera_id] = replace(
+            report, streamed_at=streamed_at, streamed_generation=streamed_generation
+        )
+        return True
+
+    def _streamed(self, camera_id: CameraId) -> tuple[datetime | None, Generation | None]:
+        known = self._db.statuses.get(camera_id)
+        return (known.streamed_at, known.streamed_generation) if known else (None, None)

@@ -1,0 +1,1 @@
+"""camera → lease → shard: who processes which camera, decided without I/O."""

@@ -1,0 +1,63 @@
+"""Notices that the database's clock jumped, so that nobody is declared dead by a time correction.
+
+A control plane compares the database's time with what its own boot-time clock lets it expect. After a jump, and after
+its own start, it judges no lease expired for one ttl of that lease: every live owner renews within that time.
+
+Guaranteed: a jump of more than `TOLERANCE` seen by this control plane expires nothing by itself.
+Not guaranteed: jumps below `TOLERANCE`, and jumps that happen while no control plane runs, beyond that one ttl.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+TOLERANCE = 1.0  # seconds between expected and seen database time that count as the same
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClockView:
+    """What a statement needs in order to judge expiry: goes with it, is tested against the time it runs at."""
+
+    expected_at: datetime | None  # None: this control plane has not seen the database's time yet
+    steady_for: float  # seconds without a jump
+
+    def may_judge(self, *, now: datetime, ttl: float) -> bool:
+        """Whether a lease of that ttl may be called expired at database time `now`."""
+        if self.expected_at is None or self.steady_for < ttl:
+            return False
+        return abs((now - self.expected_at).total_seconds()) <= TOLERANCE
+
+
+BLIND = ClockView(expected_at=None, steady_for=0.0)
+
+
+class ClockGuard:
+    """The database's clock as one control plane has seen it."""
+
+    def __init__(self) -> None:
+        self._seen_at: datetime | None = None
+        self._seen_boot = 0.0
+        self._steady_since = 0.0
+
+    def view(self, boot: float) -> ClockView:
+        """What to expect of the database's clock at this boot-time."""
+        if self._seen_at is None:
+            return BLIND
+        elapsed = boot - self._seen_boot
+        return ClockView(expected_at=self._seen_at + timedelta(seconds=elapsed), steady_for=boot - self._steady_since)
+
+    def observe(self, database_time: datetime, *, asked: float, answered: float) -> bool:
+        """Takes in a time that the database told between two boot-times; returns whether its clock jumped."""
+        jumped = self._has_jumped(database_time, asked, answered)
+        if jumped or self._seen_at is None:
+            self._steady_since = answered
+        self._seen_at = database_time
+        self._seen_boot = answered
+        return jumped
+
+    def _has_jumped(self, database_time: datetime, asked: float, answered: float) -> bool:
+        if self._seen_at is None:
+            return False
+        elapsed = (database_time - self._seen_at).total_seconds()
+        earliest = asked - self._seen_boot - TOLERANCE
+        latest = answered - self._seen_boot + TOLERANCE
+        return not earliest <= elapsed <= latest

@@ -1,0 +1,97 @@
+"""What happens to leases, as facts in the past tense: log line, metric, feed and test read the same ones."""
+
+from dataclasses import dataclass
+
+from streamward.leases.dialing import DialRefusal
+from streamward.leases.lease import DenialReason
+from streamward.model.ids import CameraId, Generation, Incarnation, RunnerId, SiteId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseGranted:
+    """A camera got a new owner, in a new generation."""
+
+    camera_id: CameraId
+    runner_id: RunnerId
+    incarnation: Incarnation
+    generation: Generation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseDenied:
+    """A runner asked for a camera and did not get it."""
+
+    camera_id: CameraId | None
+    runner_id: RunnerId
+    reason: DenialReason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseLost:
+    """A runner renewed a lease that was no longer its own."""
+
+    camera_id: CameraId
+    runner_id: RunnerId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseReleased:
+    """An owner gave a camera back."""
+
+    camera_id: CameraId
+    runner_id: RunnerId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseOrphaned:
+    """A lease ran out."""
+
+    camera_id: CameraId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseReclaimed:
+    """An expired lease was taken from its owner inside (soft) or after (hard) its soft window."""
+
+    camera_id: CameraId
+    generation: Generation
+    hard: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunnerRegistered:
+    """A runner's process started, and ended every earlier incarnation."""
+
+    runner_id: RunnerId
+    incarnation: Incarnation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncarnationEnded:
+    """A runner gave everything back for good."""
+
+    runner_id: RunnerId
+    incarnation: Incarnation
+    released: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseClockJumped:
+    """The database's clock was set; nothing is judged expired for one ttl."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DialAllowed:
+    """A first connection may go."""
+
+    site_id: SiteId
+    camera_id: CameraId | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DialDelayed:
+    """A first connection has to wait."""
+
+    site_id: SiteId
+    camera_id: CameraId | None
+    reason: DialRefusal

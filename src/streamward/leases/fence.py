@@ -1,0 +1,50 @@
+"""The fence: what a sink does with something that an owner made.
+
+    newest generation?            ── yes ─→ live     counts as the camera's present
+    made before the next grant?   ── yes ─→ late     stored and flagged, never the present
+    otherwise                     ─────────→ refused
+
+The store must test this in the same statement that stores the record. Then, whatever the broker, the network or a
+thawed process does, accepted records of two owners never share a moment, and nothing is lost that an owner made under
+its lease.
+
+Not guaranteed: anything about records whose `made_at` their maker invented; the fence holds against accidents.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from streamward.leases.lease import Grant, Owner
+from streamward.model.ids import CameraId, Generation
+
+
+class Verdict(StrEnum):
+    """What becomes of a record."""
+
+    LIVE = "live"
+    LATE = "late"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stamp:
+    """Who made a record, and when on the database's clock: every record that leaves a shard carries one."""
+
+    camera_id: CameraId
+    generation: Generation
+    owner: Owner
+    made_at: datetime
+
+
+def admit(stamp: Stamp, grants: Mapping[Generation, Grant]) -> Verdict:
+    """Judges a record by the grants of its camera."""
+    grant = grants.get(stamp.generation)
+    if grant is None or grant.owner != stamp.owner:
+        return Verdict.REFUSED  # never granted, or granted to somebody else
+    successor = grants.get(Generation(stamp.generation + 1))
+    if successor is None:
+        return Verdict.LIVE
+    # Grants' instants strictly rise with the generation, so the next one alone decides.
+    return Verdict.LATE if stamp.made_at < successor.granted_at else Verdict.REFUSED

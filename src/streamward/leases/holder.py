@@ -1,0 +1,355 @@
+"""A runner's side of its leases, without I/O: what to ask now, what an answer means, what may be trusted until when.
+
+    register → (acquire · renew · beat · release)* → ended
+
+One ask of each kind is under way at a time; an answer that is not there after one second is given up, and what it might
+have said is not known. Not knowing means not holding.
+
+Guaranteed: `stamp` gives nothing past a lease's deadline, which is counted on the boot-time clock from *before* the ask
+that earned it; no stamp of a lease is dated at or after the moment the store lets it expire, whatever the clocks do; a
+lease that was given back is not used again under the same generation.
+Not guaranteed: that a lease is still the runner's when its deadline has not come. The fence decides that at the sink.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from streamward.leases.fence import Stamp
+from streamward.leases.lease import DenialReason, Denied, Owner
+from streamward.leases.policy import FAST, RENEW_TIMEOUT, trusted_for
+from streamward.leases.store import Kept, Named, OpenClaim, Renewal, Renewed
+from streamward.model.ids import CameraId, Generation
+from streamward.model.runner import DEFAULT_CAPACITY, DrainMode, RunnerSpec
+
+SOFT_DRAIN_BATCH = 4  # leases given back at a time
+SOFT_DRAIN_EVERY = 2.0
+RETRY_AFTER = 0.1  # seconds until an ask that failed at once goes again
+
+
+class AskKind(StrEnum):
+    """The conversations of a runner with its control plane; each has one ask under way at most."""
+
+    REGISTER = "register"
+    ACQUIRE = "acquire"
+    RENEW = "renew"
+    RELEASE = "release"
+    BEAT = "beat"
+
+
+@dataclass(frozen=True, slots=True)
+class Releasing:
+    """An ask to give leases back."""
+
+    owner: Owner
+    leases: tuple[Named, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """The answer: these are not the owner's any more."""
+
+    cameras: tuple[CameraId, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acquired:
+    """The answer to an open claim."""
+
+    at: datetime
+    leases: tuple[Kept, ...]
+    more: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flags:
+    """The answer to a registration and to a beat: what operators want."""
+
+    capacity: int
+    cordoned: bool = False
+    drain: DrainMode = DrainMode.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """An ask that says the runner lives, and wants its flags."""
+
+    owner: Owner
+    streams_owned: int
+
+
+AskBody = RunnerSpec | OpenClaim | Renewal | Releasing | Beat
+Answer = Flags | Acquired | Renewed | Released | Denied
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """Something to send now."""
+
+    number: int
+    kind: AskKind
+    body: AskBody
+    sent: float  # boot-time before sending
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """One lease as its owner knows it."""
+
+    generation: Generation
+    deadline: float  # boot-time until which it may be used
+    told_at: datetime  # the database's time in the answer that set the deadline
+    asked: float  # boot-time before that answer's ask
+    stamped_until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HolderSpec:
+    """How a runner behaves; seconds."""
+
+    runner: RunnerSpec
+    renew_every: float = FAST.renew_every
+    acquire_every: float = 1.0
+    beat_every: float = 1.0
+    answer_within: float = RENEW_TIMEOUT
+
+
+@dataclass(slots=True)
+class _Channel:
+    """One conversation: when it is due next and what is under way."""
+
+    due: float = 0.0
+    under_way: Ask | None = None
+
+
+class HolderState(StrEnum):
+    """Where an incarnation stands."""
+
+    STARTING = "starting"  # not registered yet
+    SERVING = "serving"
+    ENDED = "ended"  # superseded or given back for good: nothing is held, nothing is asked
+
+
+@dataclass(slots=True)
+class Holder:
+    """The leases of one incarnation of one runner."""
+
+    spec: HolderSpec
+    state: HolderState = HolderState.STARTING
+    _held: dict[CameraId, Held] = field(default_factory=dict)
+    _giving_back: dict[CameraId, Named] = field(default_factory=dict)
+    _given_back: dict[CameraId, Generation] = field(default_factory=dict)
+    _channels: dict[AskKind, _Channel] = field(default_factory=lambda: {kind: _Channel() for kind in AskKind})
+    _numbers: int = 0
+    _flags: Flags = field(default_factory=lambda: Flags(capacity=DEFAULT_CAPACITY))
+    _next_drain: float = 0.0
+
+    @property
+    def owner(self) -> Owner:
+        return Owner(self.spec.runner.runner_id, self.spec.runner.incarnation)
+
+    def holds(self, camera_id: CameraId, now: float) -> Generation | None:
+        """The generation under which a camera may be processed now."""
+        held = self._held.get(camera_id)
+        return held.generation if held is not None and now < held.deadline else None
+
+    def held(self, now: float) -> list[CameraId]:
+        """The cameras that may be processed now."""
+        return [camera_id for camera_id, held in self._held.items() if now < held.deadline]
+
+    def stamp(self, camera_id: CameraId, *, arrived: float, now: float) -> Stamp | None:
+        """What a frame that arrived then carries if it is emitted now; None: it must not be."""
+        held = self._held.get(camera_id)
+        if held is None or now >= held.deadline:
+            return None
+        made_at = _database_time(held, arrived)
+        if held.stamped_until is None or made_at > held.stamped_until:
+            self._held[camera_id] = replace(held, stamped_until=made_at)
+        return Stamp(camera_id=camera_id, generation=held.generation, owner=self.owner, made_at=made_at)
+
+    def wake(self, now: float) -> None:
+        """Something may be free: ask at once."""
+        channel = self._channels[AskKind.ACQUIRE]
+        channel.due = min(channel.due, now)
+
+    def drop(self, camera_id: CameraId, now: float) -> None:
+        """Stops using a camera and gives it back."""
+        held = self._held.pop(camera_id, None)
+        if held is not None:
+            self._give_back(Named(camera_id, held.generation, _made_until(held, now)))
+
+    def end(self) -> None:
+        """Forgets everything: the process stops."""
+        self.state = HolderState.ENDED
+        self._held.clear()
+        self._giving_back.clear()
+
+    def next_due(self) -> float:
+        """When `due` has something to do at the latest, if no answer comes before."""
+        return min(
+            channel.due if channel.under_way is None else self._gives_up_at(channel.under_way)
+            for channel in self._channels.values()
+        )
+
+    def due(self, now: float) -> list[Ask]:
+        """What to send now."""
+        if self.state is HolderState.ENDED:
+            return []
+        for channel in self._channels.values():
+            if channel.under_way is not None and now >= self._gives_up_at(channel.under_way):
+                channel.under_way = None
+                channel.due = now
+        if self.state is HolderState.STARTING:
+            return list(self._ask(AskKind.REGISTER, now))
+        self._drain(now)
+        kinds = (AskKind.RENEW, AskKind.RELEASE, AskKind.ACQUIRE, AskKind.BEAT)
+        return [ask for kind in kinds for ask in self._ask(kind, now)]
+
+    def receive(self, ask: Ask, answer: Answer | None, now: float) -> None:
+        """Takes in the answer to an ask; None: it failed, nothing is known."""
+        channel = self._channels[ask.kind]
+        if self.state is HolderState.ENDED or not self._is_awaited(ask, now):
+            return
+        channel.under_way = None
+        if answer is None:
+            channel.due = now + RETRY_AFTER
+        else:
+            self._take(ask, answer, now)
+
+    def _is_awaited(self, ask: Ask, now: float) -> bool:
+        """Whether an answer to this ask still counts: not given up, and no repeat."""
+        under_way = self._channels[ask.kind].under_way
+        return under_way is not None and under_way.number == ask.number and now < self._gives_up_at(ask)
+
+    def _take(self, ask: Ask, answer: Answer, now: float) -> None:
+        match answer:
+            case Denied(DenialReason.INCARNATION_ENDED):
+                self.end()
+            case Denied():
+                pass
+            case Flags():
+                self._take_flags(answer)
+            case Acquired():
+                self._take_grants(ask, answer, now)
+            case Renewed():
+                self._take_renewed(ask, answer, now)
+            case Released():
+                self._forget_given_back(ask)
+
+    def _ask(self, kind: AskKind, now: float) -> Iterator[Ask]:
+        channel = self._channels[kind]
+        if channel.under_way is not None or now < channel.due:
+            return
+        body, every = self._next(kind)
+        channel.due = now + every
+        if body is None:
+            return
+        self._numbers += 1
+        channel.under_way = Ask(number=self._numbers, kind=kind, body=body, sent=now)
+        yield channel.under_way
+
+    def _next(self, kind: AskKind) -> tuple[AskBody | None, float]:
+        """What this conversation would say now, and how long it then rests."""
+        match kind:
+            case AskKind.REGISTER:
+                return self.spec.runner, 1.0
+            case AskKind.RENEW:
+                named = tuple(Named(camera_id, held.generation) for camera_id, held in self._held.items())
+                return (Renewal(owner=self.owner, leases=named) if named else None), self.spec.renew_every
+            case AskKind.RELEASE:
+                leases = tuple(self._giving_back.values())
+                return (Releasing(self.owner, leases) if leases else None), 0.5
+            case AskKind.ACQUIRE:
+                limit = self._free_slots()
+                return (OpenClaim(owner=self.owner, limit=limit) if limit > 0 else None), self.spec.acquire_every
+            case AskKind.BEAT:
+                return Beat(self.owner, len(self._held)), self.spec.beat_every
+
+    def _free_slots(self) -> int:
+        if self._flags.cordoned or self._flags.drain is not DrainMode.NONE:
+            return 0
+        return self._flags.capacity - len(self._held) - len(self._giving_back)
+
+    def _gives_up_at(self, ask: Ask) -> float:
+        return ask.sent + self.spec.answer_within
+
+    def _take_flags(self, flags: Flags) -> None:
+        if self.state is HolderState.STARTING:
+            self.state = HolderState.SERVING
+        self._flags = flags
+
+    def _take_grants(self, ask: Ask, acquired: Acquired, now: float) -> None:
+        for lease in acquired.leases:
+            if lease.generation <= self._given_back.get(lease.camera_id, 0):
+                continue
+            self._giving_back.pop(lease.camera_id, None)
+            self._extend(ask, lease, at=acquired.at)
+        if acquired.more:
+            self._channels[AskKind.ACQUIRE].due = now
+
+    def _take_renewed(self, ask: Ask, renewed: Renewed, now: float) -> None:
+        assert isinstance(ask.body, Renewal)
+        for kept in renewed.kept:
+            self._extend(ask, kept, at=renewed.at)
+        named = {lease.camera_id: lease.generation for lease in ask.body.leases}
+        for camera_id in renewed.lost:
+            held = self._held.get(camera_id)
+            if held is not None and held.generation == named.get(camera_id):
+                del self._held[camera_id]
+        if renewed.busy:
+            self._channels[AskKind.RENEW].due = now
+        if self._channels[AskKind.ACQUIRE].under_way is None:
+            self._give_back_unknown(renewed.unlisted)
+
+    def _extend(self, ask: Ask, kept: Kept, *, at: datetime) -> None:
+        held = self._held.get(kept.camera_id)
+        if held is None and ask.kind is AskKind.RENEW:
+            return  # given back meanwhile
+        if held is not None and (held.generation > kept.generation or held.asked > ask.sent):
+            return
+        same = held is not None and held.generation == kept.generation
+        self._held[kept.camera_id] = Held(
+            generation=kept.generation,
+            deadline=ask.sent + trusted_for(kept.ttl),
+            told_at=at,
+            asked=ask.sent,
+            stamped_until=held.stamped_until if held is not None and same else None,
+        )
+
+    def _give_back_unknown(self, unlisted: tuple[Named, ...]) -> None:
+        """Releases what an answer that never came had granted."""
+        for named in unlisted:
+            if named.camera_id not in self._held and named.camera_id not in self._giving_back:
+                self._give_back(named)
+
+    def _give_back(self, named: Named) -> None:
+        self._giving_back[named.camera_id] = named
+        self._given_back[named.camera_id] = max(
+            named.generation or Generation(0), self._given_back.get(named.camera_id, Generation(0))
+        )
+        self._channels[AskKind.RELEASE].due = 0.0
+
+    def _forget_given_back(self, ask: Ask) -> None:
+        assert isinstance(ask.body, Releasing)
+        for named in ask.body.leases:
+            if self._giving_back.get(named.camera_id) == named:
+                del self._giving_back[named.camera_id]
+
+    def _drain(self, now: float) -> None:
+        if self._flags.drain is DrainMode.NONE or now < self._next_drain:
+            return
+        hard = self._flags.drain is DrainMode.HARD
+        for camera_id in list(self._held)[: None if hard else SOFT_DRAIN_BATCH]:
+            self.drop(camera_id, now)
+        self._next_drain = now + SOFT_DRAIN_EVERY
+
+
+def _database_time(held: Held, boot: float) -> datetime:
+    """Database time at a boot-time, on the late side: counted from before the ask, not from the answer."""
+    return held.told_at + timedelta(seconds=boot - held.asked)
+
+
+def _made_until(held: Held, now: float) -> datetime:
+    latest = _database_time(held, now)
+    return latest if held.stamped_until is None else max(latest, held.stamped_until)

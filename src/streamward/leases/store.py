@@ -1,0 +1,227 @@
+"""What the core asks of a database: small ports, one for each noun, and the values that cross them.
+
+A store object is one control plane's way into the database. It carries that control plane's clock guard, tells
+database time in every answer, and makes each change in one conditional statement or one transaction. Rows of a tenant
+are reached through that tenant's scope (`None`: every tenant) or through a runner, whose row carries its tenant.
+
+One conformance suite holds every driver to the rule in `leases.lease` and `leases.dialing`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from streamward.leases.dialing import Bucket, DialGranted, DialRefused
+from streamward.leases.lease import Denied, Grant, Lease, Owner
+from streamward.model.camera import Camera, Site
+from streamward.model.ids import CameraId, Generation, RunnerId, SiteId, TenantId
+from streamward.model.runner import DrainMode, Runner, RunnerSpec
+from streamward.model.status import StreamStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A runner asks for one named camera."""
+
+    owner: Owner
+    camera_id: CameraId
+    ttl: float | None = None  # None: the policy's
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenClaim:
+    """A runner asks for up to `limit` free cameras."""
+
+    owner: Owner
+    limit: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Granted:
+    """Leases given, each with its camera, and the database's time at that moment."""
+
+    leases: tuple[tuple[Lease, Camera], ...]
+    at: datetime
+    more: bool = False  # free cameras are left: ask again at once
+    changed: tuple[CameraId, ...] = ()  # those that got a new generation, not merely more time
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """One exact grant, as a runner names it (without a generation: whatever it holds of that camera)."""
+
+    camera_id: CameraId
+    generation: Generation | None
+    made_until: datetime | None = None  # on release: the last moment its owner stamped
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Renewal:
+    """A runner renews what it holds."""
+
+    owner: Owner
+    leases: tuple[Named, ...]
+    ttl: float | None = None  # None: each lease's own
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A lease that was renewed."""
+
+    camera_id: CameraId
+    generation: Generation
+    ttl: float
+
+    def expires_at(self, renewed_at: datetime) -> datetime:
+        """When it expires, renewed at that database time."""
+        return renewed_at + timedelta(seconds=self.ttl)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Renewed:
+    """What became of a renewal, camera by camera."""
+
+    at: datetime
+    kept: tuple[Kept, ...]
+    lost: tuple[CameraId, ...]  # not the owner's any more, or no longer wanted: stop at once
+    busy: tuple[CameraId, ...]  # locked by somebody else just now: ask again at once
+    unlisted: tuple[Named, ...]  # held by this owner, but not named: it should release what it does not know
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lapse:
+    """What the keeper's scan found."""
+
+    orphaned: tuple[CameraId, ...]
+    next_expiry_in: float | None  # seconds of database time; None: nothing is leased
+    clock_jumped: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Orphan:
+    """An expired lease inside its soft window, or past it."""
+
+    camera_id: CameraId
+    generation: Generation
+    site_id: SiteId
+    expires_at: datetime
+    soft_for: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteLoad:
+    """How much a site needs, and how much its healthy runners could still take."""
+
+    unowned: int
+    free_slots: int
+    runners: int  # healthy and eligible, full or not
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseCounts:
+    """Numbers for metrics."""
+
+    leased: int
+    free: int
+    orphaned: int
+
+
+class LeaseStore(Protocol):
+    """Who owns which camera."""
+
+    async def acquire(self, claim: Claim) -> Granted | Denied: ...
+    async def acquire_free(self, claim: OpenClaim) -> Granted | Denied: ...
+    async def renew(self, renewal: Renewal) -> Renewed | Denied: ...
+    async def release(self, owner: Owner, leases: Sequence[Named]) -> tuple[CameraId, ...]: ...
+    async def lapse(self) -> Lapse: ...
+    async def orphans(self) -> list[Orphan]: ...
+    async def reclaim(self, camera_id: CameraId, generation: Generation) -> bool: ...
+    async def find(self, camera_id: CameraId) -> Lease | None: ...
+    async def history(self, camera_id: CameraId) -> list[Grant]: ...
+    async def counts(self) -> LeaseCounts: ...
+
+
+class RunnerStore(Protocol):
+    """Who runs, in which incarnation, under which flags."""
+
+    async def register(self, spec: RunnerSpec) -> Runner | Denied: ...
+    async def end(self, owner: Owner) -> tuple[CameraId, ...]: ...
+    async def heartbeat(self, owner: Owner) -> Runner | Denied: ...
+    async def find_runner(self, runner_id: RunnerId) -> Runner | None: ...
+    async def change_runner(self, runner_id: RunnerId, change: "RunnerChange") -> Runner | None: ...
+    async def runners(self) -> list[Runner]: ...
+    async def site_load(self, site_id: SiteId) -> SiteLoad: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunnerChange:
+    """What an operator sets on a runner; None leaves a field alone."""
+
+    cordoned: bool | None = None
+    drain: DrainMode | None = None
+    capacity: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CameraFilter:
+    """Which cameras to list, in the order of their ids, after the one named."""
+
+    scope: TenantId | None  # the caller's tenant; None sees all
+    enabled: bool | None = None
+    tenant_id: TenantId | None = None
+    site_id: SiteId | None = None
+    after: CameraId | None = None
+    limit: int = 100
+
+
+class CameraStore(Protocol):
+    """Which cameras and sites there are."""
+
+    async def page(self, wanted: CameraFilter) -> list[Camera]: ...
+    async def find_camera(self, camera_id: CameraId, *, scope: TenantId | None) -> Camera | None: ...
+    async def save_camera(self, camera: Camera) -> None: ...
+    async def remove_camera(self, camera_id: CameraId, *, scope: TenantId | None) -> bool: ...
+    async def save_site(self, site: Site, *, capacity: int, per_minute: float) -> None: ...
+    async def find_site(self, site_id: SiteId, *, scope: TenantId | None) -> Site | None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dial:
+    """One first connection of a camera; without a camera it is anonymous and cannot be retried safely."""
+
+    site_id: SiteId
+    camera_id: CameraId | None = None
+    generation: Generation | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetView:
+    """A site's budget now."""
+
+    bucket: Bucket
+    in_flight: int
+
+
+class DialStore(Protocol):
+    """Who may connect to a site's cameras now."""
+
+    async def consume(self, dial: Dial, *, scope: TenantId | None) -> DialGranted | DialRefused | None: ...
+    async def finish(self, dial: Dial, *, scope: TenantId | None) -> bool: ...
+    async def budget(self, site_id: SiteId, *, scope: TenantId | None) -> BudgetView | None: ...
+
+
+class StatusStore(Protocol):
+    """What was last reported of each stream. A report of a superseded generation is ignored."""
+
+    async def record(self, reports: Sequence[StreamStatus]) -> int: ...
+    async def find_status(self, camera_id: CameraId) -> StreamStatus | None: ...
+
+
+class Store(LeaseStore, RunnerStore, CameraStore, DialStore, StatusStore, Protocol):
+    """Everything one database holds, for the wiring; services take the small port that they use."""
+
+    async def open(self) -> None: ...
+    async def close(self) -> None: ...
+    async def ping(self) -> datetime: ...

@@ -1,0 +1,1 @@
+"""The shared words: ids, cameras, sites, runners, errors. Imports nothing of ours."""

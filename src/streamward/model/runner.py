@@ -1,0 +1,55 @@
+"""A runner as the control plane knows it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from streamward.model.camera import LeasePolicyName
+from streamward.model.ids import Incarnation, RunnerId, SiteId, TenantId
+
+DEFAULT_CAPACITY = 40  # S0-076
+SILENT_AFTER = 5.0  # seconds without a heartbeat until a runner no longer counts as healthy (S0-064)
+
+
+class DrainMode(StrEnum):
+    """What an operator asked a runner to do with its leases."""
+
+    NONE = "none"
+    SOFT = "soft"  # give them back a few at a time
+    HARD = "hard"  # give all back now
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunnerSpec:
+    """What a runner says of itself when it registers a new incarnation."""
+
+    runner_id: RunnerId
+    incarnation: Incarnation
+    tenant_id: TenantId | None = None  # None: serves every tenant
+    site_id: SiteId | None = None  # None: serves every site
+    policy: LeasePolicyName = LeasePolicyName.FAST
+    capacity: int | None = None  # None: keep what an operator set, else the default
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runner:
+    """A runner's row: who it is, what it may hold, and when it was last heard."""
+
+    runner_id: RunnerId
+    incarnation: Incarnation | None  # None: ended, nothing may be acquired until a new one registers
+    tenant_id: TenantId | None
+    site_id: SiteId | None
+    policy: LeasePolicyName
+    capacity: int
+    cordoned: bool
+    drain: DrainMode
+    last_seen_at: datetime
+
+    @property
+    def takes_leases(self) -> bool:
+        """Whether new leases may go to it."""
+        return not self.cordoned and self.drain is DrainMode.NONE
+
+    def is_healthy(self, now: datetime) -> bool:
+        """Whether it has been heard lately."""
+        return (now - self.last_seen_at).total_seconds() <= SILENT_AFTER

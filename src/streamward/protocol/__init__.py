@@ -1,0 +1,1 @@
+"""Every message that crosses a process boundary, and both ends of each link without I/O."""

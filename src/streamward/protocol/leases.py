@@ -1,0 +1,182 @@
+"""Runner → control plane and back: leases, in S0's spelling (`version` is the generation, `owner_id` the runner)."""
+
+from datetime import datetime
+from typing import Annotated
+
+import msgspec
+
+from streamward.model.camera import LeasePolicyName
+from streamward.model.runner import DrainMode
+from streamward.protocol.fields import Capacity, Id, Message, TtlSeconds, Version
+
+MAX_NAMED = 10_000  # leases in one message
+
+
+class AcquireCamera(Message, frozen=True):
+    """Runner asks for one camera; answered by CameraLease, or 409 while somebody else has it."""
+
+    runner_id: Id
+    camera_uuid: Id
+    ttl_seconds: TtlSeconds
+    incarnation: Id | None = None
+
+
+class RenewCamera(Message, frozen=True):
+    """Runner keeps one camera; answered by CameraLease, or 404 when it is not the owner: stop that camera."""
+
+    runner_id: Id
+    camera_uuid: Id
+    ttl_seconds: TtlSeconds
+    version: Version | None = None
+    incarnation: Id | None = None
+
+
+class ReleaseCamera(Message, frozen=True):
+    """Runner gives one camera back; answered by CamerasReleased, also when it was not its own any more."""
+
+    runner_id: Id
+    camera_uuid: Id
+    version: Version | None = None
+    incarnation: Id | None = None
+
+
+class CameraLease(Message, frozen=True):
+    """Control plane: this is yours until `ttl_ms` after you asked, less your margin."""
+
+    camera_uuid: str
+    owner_id: str
+    expires_at: datetime
+    version: int
+    ttl_ms: int
+    server_time: datetime
+
+
+class AcquireCameras(Message, frozen=True):
+    """Runner asks for up to `limit` free cameras; answered by CamerasAcquired."""
+
+    runner_id: Id
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)]
+    incarnation: Id | None = None
+
+
+class AcquiredCamera(Message, frozen=True):
+    """One camera of CamerasAcquired."""
+
+    camera_uuid: str
+    tenant_id: str
+    site_id: str
+    version: int
+    ttl_ms: int
+    expires_at: datetime
+
+
+class CamerasAcquired(Message, frozen=True):
+    """Control plane: these are yours now; `more` says that free ones are left."""
+
+    server_time: datetime
+    leases: list[AcquiredCamera]
+    more: bool
+
+
+class NamedLease(Message, frozen=True):
+    """One exact grant."""
+
+    camera_uuid: Id
+    version: Version
+
+
+class RenewCameras(Message, frozen=True):
+    """Runner keeps all that it holds; answered by CamerasRenewed."""
+
+    runner_id: Id
+    cameras: Annotated[list[NamedLease], msgspec.Meta(max_length=MAX_NAMED)]
+    incarnation: Id | None = None
+
+
+class RenewedLease(Message, frozen=True):
+    """One lease of CamerasRenewed."""
+
+    camera_uuid: str
+    version: int
+    ttl_ms: int
+
+
+class CamerasRenewed(Message, frozen=True):
+    """Control plane: kept, lost (stop at once), busy (ask again at once), and held by you, though not named."""
+
+    server_time: datetime
+    renewed: list[RenewedLease]
+    lost: list[str]
+    busy: list[str]
+    unlisted: list[NamedLease]
+
+
+class LeaseGivenBack(Message, frozen=True):
+    """One lease of ReleaseCameras: nothing was stamped later than `made_until`."""
+
+    camera_uuid: Id
+    version: Version
+    made_until: datetime | None = None
+
+
+class ReleaseCameras(Message, frozen=True):
+    """Runner gives cameras back; answered by CamerasReleased."""
+
+    runner_id: Id
+    cameras: Annotated[list[LeaseGivenBack], msgspec.Meta(max_length=MAX_NAMED)]
+    incarnation: Id | None = None
+
+
+class CamerasReleased(Message, frozen=True):
+    """Control plane: these were yours and are free now."""
+
+    released: list[str]
+
+
+class RegisterRunner(Message, frozen=True):
+    """Runner started a new incarnation, which ends every earlier one; answered by RunnerFlags."""
+
+    runner_id: Id
+    incarnation: Id | None = None
+    site_id: Id | None = None
+    policy: LeasePolicyName | None = None
+    capacity_streams: Capacity | None = None
+
+
+class ReleaseAll(Message, frozen=True):
+    """Runner gives everything back and ends this incarnation; answered by CamerasReleased."""
+
+    runner_id: Id
+    incarnation: Id | None = None
+
+
+class Heartbeat(Message, frozen=True):
+    """Runner lives (S0-025), every second; answered by RunnerFlags."""
+
+    runner_id: Id
+    streams_owned: Annotated[int, msgspec.Meta(ge=0)]
+    shards: Annotated[int, msgspec.Meta(ge=0)] = 0
+    cpu_pct: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    mem_mb: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    ts: datetime | None = None
+    type: Annotated[str, msgspec.Meta(pattern="^runner\\.heartbeat$")] = "runner.heartbeat"
+
+
+class RunnerFlags(Message, frozen=True):
+    """Control plane: what operators want of the runner (S0-072), and how it stands."""
+
+    runner_id: str
+    cordoned: bool
+    drain_mode: DrainMode
+    capacity_streams: int
+    incarnation: str | None
+    site_id: str | None
+    policy: LeasePolicyName
+    last_seen_at: datetime
+
+
+class ReclaimCamera(Message, frozen=True):
+    """Operator takes an expired lease from its owner before its soft window ends; answered by CamerasReleased."""
+
+    camera_uuid: Id
+    version: Version

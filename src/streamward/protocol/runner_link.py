@@ -1,0 +1,96 @@
+"""A runner's asks as messages, and messages as answers: what stands between `leases.holder` and any transport."""
+
+from streamward.leases.holder import Acquired, Answer, Ask, Beat, Flags, Released, Releasing
+from streamward.leases.lease import DenialReason, Denied
+from streamward.leases.store import Kept, Named, OpenClaim, Renewal, Renewed
+from streamward.model.ids import CameraId, Generation
+from streamward.model.runner import RunnerSpec
+from streamward.protocol.leases import (
+    AcquireCameras,
+    AcquiredCamera,
+    CamerasAcquired,
+    CamerasReleased,
+    CamerasRenewed,
+    Heartbeat,
+    LeaseGivenBack,
+    NamedLease,
+    RegisterRunner,
+    ReleaseCameras,
+    RenewCameras,
+    RenewedLease,
+    RunnerFlags,
+)
+from streamward.protocol.problem import Problem
+
+Request = RegisterRunner | AcquireCameras | RenewCameras | ReleaseCameras | Heartbeat
+Reply = RunnerFlags | CamerasAcquired | CamerasRenewed | CamerasReleased | Problem
+
+PATHS: dict[type[Request], str] = {
+    RegisterRunner: "/v1/runners/register",
+    AcquireCameras: "/v1/leases/cameras/acquire",
+    RenewCameras: "/v1/leases/cameras/renew",
+    ReleaseCameras: "/v1/leases/cameras/release",
+    Heartbeat: "/v1/runners/heartbeat",
+}
+REPLIES: dict[type[Request], type[Reply]] = {
+    RegisterRunner: RunnerFlags,
+    AcquireCameras: CamerasAcquired,
+    RenewCameras: CamerasRenewed,
+    ReleaseCameras: CamerasReleased,
+    Heartbeat: RunnerFlags,
+}
+
+
+def request(ask: Ask) -> Request:
+    """The message that carries an ask."""
+    match ask.body:
+        case RunnerSpec() as spec:
+            return RegisterRunner(
+                runner_id=spec.runner_id,
+                incarnation=spec.incarnation,
+                site_id=spec.site_id,
+                policy=spec.policy,
+                capacity_streams=spec.capacity,
+            )
+        case OpenClaim(owner=owner, limit=limit):
+            return AcquireCameras(runner_id=owner.runner_id, incarnation=owner.incarnation, limit=limit)
+        case Renewal(owner=owner, leases=leases):
+            named = [NamedLease(camera_uuid=each.camera_id, version=each.generation or 0) for each in leases]
+            return RenewCameras(runner_id=owner.runner_id, incarnation=owner.incarnation, cameras=named)
+        case Releasing(owner, leases):
+            return ReleaseCameras(
+                runner_id=owner.runner_id,
+                incarnation=owner.incarnation,
+                cameras=[_given_back(each) for each in leases],
+            )
+        case Beat(owner, streams_owned):
+            return Heartbeat(runner_id=owner.runner_id, streams_owned=streams_owned)
+
+
+def answer(reply: Reply) -> Answer | None:
+    """What a reply means to the runner that asked; None: nothing that it can act on."""
+    match reply:
+        case RunnerFlags():
+            return Flags(capacity=reply.capacity_streams, cordoned=reply.cordoned, drain=reply.drain_mode)
+        case CamerasAcquired():
+            return Acquired(at=reply.server_time, leases=tuple(map(_kept, reply.leases)), more=reply.more)
+        case CamerasRenewed():
+            return Renewed(
+                at=reply.server_time,
+                kept=tuple(map(_kept, reply.renewed)),
+                lost=tuple(map(CameraId, reply.lost)),
+                busy=tuple(map(CameraId, reply.busy)),
+                unlisted=tuple(Named(CameraId(each.camera_uuid), Generation(each.version)) for each in reply.unlisted),
+            )
+        case CamerasReleased():
+            return Released(tuple(map(CameraId, reply.released)))
+        case Problem():
+            return Denied(DenialReason(reply.reason)) if reply.reason in set(DenialReason) else None
+
+
+def _kept(lease: AcquiredCamera | RenewedLease) -> Kept:
+    return Kept(CameraId(lease.camera_uuid), Generation(lease.version), lease.ttl_ms / 1000)
+
+
+def _given_back(named: Named) -> LeaseGivenBack:
+    return LeaseGivenBack(camera_uuid=named.camera_id, version=named.generation or 0, made_until=named.made_until)

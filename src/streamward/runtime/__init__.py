@@ -1,0 +1,1 @@
+"""Clock, services, journal, log, failpoints, virtual time: knows nothing of video."""
