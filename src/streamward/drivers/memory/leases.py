@@ -144,21 +144,6 @@ class MemoryLeases:
         self._free(lease.freed(now=now, not_before=lease.expires_at), now)
         return True
 
-    async def find(self, camera_id: CameraId) -> Lease | None:
-        return self._db.leases.get(camera_id)
-
-    async def history(self, camera_id: CameraId) -> list[Grant]:
-        return list(self._db.grants.get(camera_id, {}).values())
-
-    async def counts(self) -> LeaseCounts:
-        states = [lease.state for lease in self._db.leases.values()]
-        orphaned = states.count(SessionState.ORPHANED)
-        return LeaseCounts(
-            leased=states.count(SessionState.ACTIVE) + states.count(SessionState.PAUSED),
-            free=states.count(SessionState.PENDING),
-            orphaned=orphaned,
-        )
-
     def _look(self) -> tuple[datetime, ClockView]:
         """The database's time now, and what this control plane expected it to be."""
         boot = self._clock.boot()
@@ -242,6 +227,28 @@ class MemoryLeases:
         self._db.leases[lease.camera_id] = lease
         self._db.free_since[lease.camera_id] = now
         self._bell.ring()
+
+
+class MemoryLeaseRecords:
+    """The record port on a `MemoryDatabase`."""
+
+    def __init__(self, database: MemoryDatabase) -> None:
+        self._db = database
+
+    async def find(self, camera_id: CameraId) -> Lease | None:
+        return self._db.leases.get(camera_id)
+
+    async def history(self, camera_id: CameraId) -> list[Grant]:
+        return list(self._db.grants.get(camera_id, {}).values())
+
+    async def counts(self) -> LeaseCounts:
+        states = [lease.state for lease in self._db.leases.values()]
+        orphaned = states.count(SessionState.ORPHANED)
+        return LeaseCounts(
+            leased=states.count(SessionState.ACTIVE) + states.count(SessionState.PAUSED),
+            free=states.count(SessionState.PENDING),
+            orphaned=orphaned,
+        )
 
 
 def _refusal(runner: Runner | None, owner: Owner) -> Denied | None:

@@ -4,17 +4,18 @@ from datetime import datetime
 
 from streamward.drivers.memory.database import MemoryDatabase
 from streamward.drivers.memory.fleet import MemoryCameras, MemoryRunners
-from streamward.drivers.memory.leases import MemoryLeases
+from streamward.drivers.memory.leases import MemoryLeaseRecords, MemoryLeases
 from streamward.drivers.memory.streams import MemoryDials, MemoryStatuses
 from streamward.runtime.bell import Bell
 from streamward.runtime.clock import Clock
 
 
-class MemoryStore(MemoryLeases, MemoryRunners, MemoryCameras, MemoryDials, MemoryStatuses):
+class MemoryStore(MemoryLeases, MemoryLeaseRecords, MemoryRunners, MemoryCameras, MemoryDials, MemoryStatuses):
     """One control plane's way into a `MemoryDatabase`, which outlives it."""
 
     def __init__(self, database: MemoryDatabase, *, clock: Clock, bell: Bell) -> None:
         MemoryLeases.__init__(self, database, clock=clock, bell=bell)
+        MemoryLeaseRecords.__init__(self, database)
         MemoryRunners.__init__(self, database, bell=bell)
         MemoryCameras.__init__(self, database, bell=bell)
         MemoryDials.__init__(self, database)
