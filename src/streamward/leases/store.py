@@ -15,9 +15,17 @@ from typing import Protocol
 from streamward.leases.dialing import Bucket, DialGranted, DialRefused
 from streamward.leases.lease import Denied, Grant, Lease, Owner
 from streamward.model.camera import Camera, Site
+from streamward.model.errors import StreamwardError
 from streamward.model.ids import CameraId, Generation, RunnerId, SiteId, TenantId
 from streamward.model.runner import DrainMode, Runner, RunnerSpec
 from streamward.model.status import StreamStatus
+
+
+class StoreUnavailable(StreamwardError):
+    """The database does not answer; what was asked of it may or may not have happened."""
+
+    def __str__(self) -> str:
+        return "the database does not answer"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
