@@ -1,29 +1,39 @@
 """JSON in and out, under one policy: what we receive is exactly what was declared, or it is refused.
 
 Refused: unknown fields, fields given twice, numbers in strings, NaN, nesting without end, text that is not UTF-8.
+What is told about a refusal names the place and the rule, and repeats no more of the message than a short beginning.
 """
 
 import json
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 import msgspec
 
 from streamward.model.errors import StreamwardError
+from streamward.model.ids import PATTERN
 
 MAX_BODY = 1 << 20  # bytes; a renewal of 10,000 cameras fits
+LONGEST_DETAIL = 300  # characters
+
+_ID_RULE = "of 1 to 64 letters, digits, '_' or '-' (a UUID in lower case)"
 
 T = TypeVar("T")
 
 
 class MalformedMessage(StreamwardError):
-    """A body that is not the message it should be."""
+    """A body that is not JSON."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail)
-        self.detail = detail
+        self.detail = detail.replace(f"matching regex {PATTERN!r}", _ID_RULE)[:LONGEST_DETAIL]
 
     def __str__(self) -> str:
         return self.detail
+
+
+class InvalidMessage(MalformedMessage):
+    """JSON, but not the message it should be."""
 
 
 def encode(message: Any) -> bytes:
@@ -36,7 +46,9 @@ def decode(body: bytes, kind: type[T]) -> T:
     try:
         message = msgspec.json.decode(body, type=kind)
         json.loads(body, object_pairs_hook=_once, parse_constant=_no_constant)
-    except (msgspec.ValidationError, msgspec.DecodeError) as err:
+    except msgspec.ValidationError as err:
+        raise InvalidMessage(str(err)) from None
+    except msgspec.DecodeError as err:
         raise MalformedMessage(str(err)) from None
     except RecursionError:
         raise MalformedMessage("JSON is nested too deeply") from None
@@ -45,9 +57,20 @@ def decode(body: bytes, kind: type[T]) -> T:
     return message
 
 
+def decode_query(pairs: Iterable[tuple[str, str]], kind: type[T]) -> T:
+    """The message in a query string, where all is text and an empty value is none (S0-066 writes `tenant_id=`)."""
+    given = [(key, value) for key, value in pairs if value]
+    if len(given) != len(dict(given)):
+        raise InvalidMessage("a query parameter is given twice")
+    try:
+        return msgspec.convert(dict(given), kind, strict=False)
+    except msgspec.ValidationError as err:
+        raise InvalidMessage(str(err)) from None
+
+
 def _once(pairs: list[tuple[str, Any]]) -> None:
     if len(pairs) != len({key for key, _ in pairs}):
-        raise MalformedMessage("a field is given twice")
+        raise InvalidMessage("a field is given twice")
 
 
 def _no_constant(name: str) -> None:

@@ -1,5 +1,6 @@
 """The field types that messages share."""
 
+from datetime import datetime
 from typing import Annotated
 
 import msgspec
@@ -8,10 +9,17 @@ from streamward.leases.policy import LONGEST_TTL, SHORTEST_TTL
 from streamward.model.ids import PATTERN
 
 Id = Annotated[str, msgspec.Meta(pattern=PATTERN, description="1 to 64 of A-Z a-z 0-9 _ -; a UUID in lower case")]
-Version = Annotated[int, msgspec.Meta(ge=0, lt=2**63, description="the lease's generation")]
+Version = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1, description="the lease's generation")]
 TtlSeconds = Annotated[float, msgspec.Meta(ge=SHORTEST_TTL, le=LONGEST_TTL)]
 Capacity = Annotated[int, msgspec.Meta(ge=0, le=10_000)]
+Instant = Annotated[datetime, msgspec.Meta(tz=True)]  # one without a zone could not be compared with ours
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=False):
     """What every message of ours is: a value of declared fields and no others."""
+
+
+def check_year(*instants: datetime | None) -> None:
+    """Refuses instants at the edges of the calendar, where turning them into UTC or adding a second overflows."""
+    if any(instant is not None and not 1970 <= instant.year < 9000 for instant in instants):
+        raise ValueError("an instant must lie in the years 1970 to 8999")

@@ -7,7 +7,7 @@ import msgspec
 
 from streamward.model.camera import LeasePolicyName
 from streamward.model.runner import DrainMode
-from streamward.protocol.fields import Capacity, Id, Message, TtlSeconds, Version
+from streamward.protocol.fields import Capacity, Id, Instant, Message, TtlSeconds, Version, check_year
 
 MAX_NAMED = 10_000  # leases in one message
 
@@ -116,7 +116,10 @@ class LeaseGivenBack(Message, frozen=True):
 
     camera_uuid: Id
     version: Version
-    made_until: datetime | None = None
+    made_until: Instant | None = None
+
+    def __post_init__(self) -> None:
+        check_year(self.made_until)
 
 
 class ReleaseCameras(Message, frozen=True):
@@ -158,7 +161,7 @@ class Heartbeat(Message, frozen=True):
     shards: Annotated[int, msgspec.Meta(ge=0)] = 0
     cpu_pct: Annotated[float, msgspec.Meta(ge=0)] = 0.0
     mem_mb: Annotated[float, msgspec.Meta(ge=0)] = 0.0
-    ts: datetime | None = None
+    ts: Instant | None = None
     type: Annotated[str, msgspec.Meta(pattern="^runner\\.heartbeat$")] = "runner.heartbeat"
 
 
