@@ -114,7 +114,7 @@ class Lease:
 
     def acquire(self, owner: Owner, terms: Terms, *, now: datetime, clock: ClockView) -> "Lease | Denied":
         """Gives the camera to `owner` if it is free, expired, or its own already."""
-        if self.owner == owner:
+        if self.owner == owner and self.state is not SessionState.TERMINATED:
             return self._extended(terms.ttl, now)
         if denial := self._denial(now, clock):
             return denial
@@ -133,7 +133,7 @@ class Lease:
 
     def renew(self, owner: Owner, generation: Generation, *, ttl: float, now: datetime) -> "Lease | None":
         """Extends exactly this grant; None if it is no longer the owner's. Expiry is not tested: untaken means kept."""
-        if (self.owner, self.generation) != (owner, generation):
+        if (self.owner, self.generation) != (owner, generation) or self.state is SessionState.TERMINATED:
             return None
         return self._extended(ttl, now)
 
@@ -172,6 +172,8 @@ class Lease:
         return self._denial(now, clock) is None
 
     def _denial(self, now: datetime, clock: ClockView) -> Denied | None:
+        if self.state is SessionState.TERMINATED:
+            return Denied(DenialReason.CAMERA_UNKNOWN)
         if self.owner is None:
             return None
         if not self.is_expired(now, clock):

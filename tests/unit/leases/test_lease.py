@@ -1,0 +1,257 @@
+"""The rule of leases, branch by branch; the sequences that random owners and clocks make are in the properties below."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamward.leases.clock_guard import BLIND, TOLERANCE
+from streamward.leases.lease import MOVES, NEVER, TICK, DenialReason, Denied, Lease, Owner, SessionState
+from streamward.leases.policy import stamp_lead, trusted_for
+from streamward.model.ids import Generation
+from tests.support.builders import CAMERA, START, a_lease, an_owner, at, steady, terms
+
+ONE, TWO = an_owner("runner-1"), an_owner("runner-2")
+FREE = Lease(camera_id=CAMERA)
+
+PENDING, ACTIVE, PAUSED, ORPHANED, TERMINATED = SessionState
+# What stores do to a row by themselves: delete and re-create its camera, and note that a pipeline did not start.
+BY_THE_STORE = {(state, TERMINATED) for state in SessionState if state is not TERMINATED} | {
+    (TERMINATED, PENDING),
+    (ACTIVE, PAUSED),
+}
+
+
+def in_state(state: SessionState) -> Lease:
+    return FREE if state is PENDING else a_lease(owner=ONE, state=state)
+
+
+def moves_from(state: SessionState) -> set[SessionState]:
+    """Where every operation, by its owner or another, in time or late, leads."""
+    lease, late = in_state(state), at(100)
+    results = [
+        lease.acquire(ONE, terms(), now=late, clock=steady(late)),
+        lease.acquire(TWO, terms(), now=late, clock=steady(late)),
+        lease.renew(ONE, lease.generation, ttl=8.0, now=late),
+        lease.release(ONE, lease.generation, made_until=None, now=late),
+        lease.orphaned(now=late, clock=steady(late)),
+    ]
+    return {result.state for result in results if isinstance(result, Lease)} - {state}
+
+
+@pytest.mark.parametrize("to", SessionState)
+@pytest.mark.parametrize("state", SessionState)
+def test_every_move_is_in_the_table_and_every_pair_of_the_table_can_happen(state, to):
+    happens = to in moves_from(state) or (state, to) in BY_THE_STORE
+    assert happens == (to in MOVES[state])
+
+
+def test_a_free_camera_is_granted_in_the_next_generation():
+    lease = FREE.acquire(ONE, terms(ttl=8.0, soft_for=600.0), now=START, clock=BLIND)
+    assert lease == Lease(
+        camera_id=CAMERA,
+        generation=Generation(1),
+        owner=ONE,
+        state=ACTIVE,
+        ttl=8.0,
+        soft_for=600.0,
+        granted_at=START,
+        expires_at=at(8),
+        not_before=NEVER,
+    )
+
+
+def test_a_fresh_lease_is_denied_to_others():
+    assert a_lease(owner=ONE).acquire(TWO, terms(), now=at(7.9), clock=steady(at(7.9))) == Denied(DenialReason.HELD)
+
+
+def test_a_repeated_acquire_of_the_same_incarnation_keeps_the_generation_and_extends():
+    again = a_lease(owner=ONE).acquire(ONE, terms(ttl=9.0), now=at(5), clock=BLIND)
+    assert again == replace(a_lease(owner=ONE), ttl=9.0, expires_at=at(14), not_before=START)
+
+
+def test_another_incarnation_of_the_same_runner_is_a_stranger():
+    newer = an_owner("runner-1", incarnation="inc-2")
+    assert a_lease(owner=ONE).acquire(newer, terms(), now=at(1), clock=steady(at(1))) == Denied(DenialReason.HELD)
+
+
+def test_an_expired_lease_goes_to_the_next_who_asks():
+    taken = a_lease(owner=ONE).acquire(TWO, terms(), now=at(8), clock=steady(at(8)))
+    assert isinstance(taken, Lease)
+    assert (taken.owner, taken.generation, taken.granted_at) == (TWO, 2, at(8))
+
+
+def test_nothing_is_expired_for_a_clock_that_may_not_judge():
+    lease = a_lease(owner=ONE)
+    assert lease.acquire(TWO, terms(), now=at(100), clock=BLIND) == Denied(DenialReason.HELD)
+    assert lease.orphaned(now=at(100), clock=BLIND) is None
+    assert not lease.is_expired(at(100), BLIND)
+
+
+@pytest.mark.parametrize(("now", "is_open"), [(at(8), False), (at(17.9), False), (at(18), True)])
+def test_inside_its_soft_window_an_expired_lease_is_open_to_its_owner_only(now, is_open):
+    lease = a_lease(owner=ONE, soft_for=10.0)
+    assert lease.is_open(now, steady(now)) is is_open
+    outcome = lease.acquire(TWO, terms(), now=now, clock=steady(now))
+    assert isinstance(outcome, Lease) if is_open else outcome == Denied(DenialReason.SOFT_WINDOW)
+    assert isinstance(lease.acquire(ONE, terms(), now=now, clock=steady(now)), Lease)
+
+
+def test_a_late_renewal_brings_an_untaken_lease_back_in_its_generation():
+    orphan = a_lease(owner=ONE, state=ORPHANED)
+    renewed = orphan.renew(ONE, Generation(1), ttl=8.0, now=at(60))
+    assert renewed == replace(a_lease(owner=ONE), expires_at=at(68), not_before=START)
+
+
+@pytest.mark.parametrize(
+    ("owner", "generation"), [(TWO, 1), (an_owner("runner-1", incarnation="inc-2"), 1), (ONE, 0), (ONE, 2)]
+)
+def test_renewal_and_release_by_anybody_but_the_exact_grant_change_nothing(owner, generation):
+    lease = a_lease(owner=ONE)
+    assert lease.renew(owner, Generation(generation), ttl=8.0, now=at(1)) is None
+    assert lease.release(owner, Generation(generation), made_until=None, now=at(1)) is None
+
+
+def test_a_renewal_does_not_wake_a_paused_pipeline():
+    renewed = a_lease(owner=ONE, state=PAUSED).renew(ONE, Generation(1), ttl=8.0, now=at(1))
+    assert renewed is not None
+    assert renewed.state is PAUSED
+
+
+@pytest.mark.parametrize("generation", [None, Generation(1)])
+def test_a_released_camera_is_free_and_its_next_grant_is_dated_after_its_last_stamp(generation):
+    freed = a_lease(owner=ONE).release(ONE, generation, made_until=at(3), now=at(2))
+    assert freed is not None
+    assert (freed.owner, freed.state, freed.generation) == (None, PENDING, 1)
+    taken = freed.acquire(TWO, terms(), now=at(2), clock=BLIND)
+    assert isinstance(taken, Lease)
+    assert taken.granted_at == at(3) + TICK
+
+
+def test_a_release_that_names_no_last_stamp_counts_with_the_latest_possible():
+    freed = a_lease(owner=ONE).release(ONE, None, made_until=None, now=at(2))
+    assert freed is not None
+    assert freed.not_before == at(2 + stamp_lead(8.0))
+
+
+def test_no_release_moves_the_next_grant_beyond_the_expiry_it_ends():
+    freed = a_lease(owner=ONE).release(ONE, None, made_until=at(1e6), now=at(2))
+    assert freed is not None
+    assert freed.not_before == at(8)
+
+
+def test_the_keeper_orphans_what_expired_and_nothing_else():
+    lease = a_lease(owner=ONE)
+    assert lease.orphaned(now=at(7), clock=steady(at(7))) is None
+    assert lease.orphaned(now=at(8), clock=steady(at(8))) == replace(lease, state=ORPHANED)
+    assert FREE.orphaned(now=at(8), clock=steady(at(8))) is None
+
+
+def test_a_lease_from_ahead_of_the_clock_counts_as_expired_also_inside_its_soft_window():
+    lease = a_lease(owner=ONE, soft_for=600.0)
+    edge = START - timedelta(seconds=TOLERANCE)
+    assert not lease.is_expired(edge, steady(edge))
+    assert lease.is_expired(edge - TICK, steady(edge - TICK))
+    assert lease.is_open(edge - TICK, steady(edge - TICK))
+
+
+def test_after_the_clock_was_set_back_the_next_grant_is_still_dated_after_the_last_owner():
+    lease, earlier = a_lease(owner=ONE), at(-3600)
+    taken = lease.acquire(TWO, terms(), now=earlier, clock=steady(earlier))
+    assert isinstance(taken, Lease)
+    assert taken.granted_at == at(8) + TICK
+    assert taken.expires_at == earlier + timedelta(seconds=8)
+
+
+def test_a_renewal_after_the_clock_was_set_back_remembers_what_was_stamped_before():
+    renewed = a_lease(owner=ONE).renew(ONE, Generation(1), ttl=8.0, now=at(-3600))
+    assert renewed is not None
+    assert renewed.not_before == at(8)
+
+
+def test_nobody_gets_the_lease_of_a_deleted_camera():
+    gone = a_lease(owner=ONE, state=TERMINATED)
+    assert gone.renew(ONE, Generation(1), ttl=8.0, now=at(1)) is None
+    for owner in (ONE, TWO):
+        outcome = gone.acquire(owner, terms(), now=at(100), clock=steady(at(100)))
+        assert outcome == Denied(DenialReason.CAMERA_UNKNOWN)
+
+
+@dataclass
+class World:
+    """One camera, a database clock that anyone may set, and what owners may have stamped."""
+
+    lease: Lease = FREE
+    now: datetime = START
+    latest_stamp: datetime = NEVER  # of all owners up to the present one
+    grants: list[Lease] = field(default_factory=list)
+
+    def take(self, after: "Lease | Denied | None") -> None:
+        if not isinstance(after, Lease):
+            return
+        if after.generation != self.lease.generation:
+            self.check_grant(after)
+        if after.owner is not None and after.expires_at != self.lease.expires_at:
+            told = self.now + timedelta(seconds=trusted_for(after.ttl))
+            self.latest_stamp = max(self.latest_stamp, told)
+        self.lease = after
+
+    def check_grant(self, grant: Lease) -> None:
+        assert grant.generation == self.lease.generation + 1
+        assert grant.granted_at > self.latest_stamp
+        assert not self.grants or grant.granted_at > self.grants[-1].granted_at
+        self.grants.append(grant)
+
+
+Step = Callable[[World], None]
+
+
+def acquire(owner: Owner, sees: bool) -> Step:
+    return lambda world: world.take(
+        world.lease.acquire(owner, terms(), now=world.now, clock=steady(world.now) if sees else BLIND)
+    )
+
+
+def renew(owner: Owner, generation: int) -> Step:
+    return lambda world: world.take(
+        world.lease.renew(owner, Generation(world.lease.generation - generation), ttl=8.0, now=world.now)
+    )
+
+
+def release(owner: Owner) -> Step:
+    return lambda world: world.take(
+        world.lease.release(owner, None, made_until=max(world.latest_stamp, world.now), now=world.now)
+    )
+
+
+def orphan() -> Step:
+    return lambda world: world.take(world.lease.orphaned(now=world.now, clock=steady(world.now)))
+
+
+def clock(seconds: float) -> Step:
+    def move(world: World) -> None:
+        world.now += timedelta(seconds=seconds)
+
+    return move
+
+
+owners = st.sampled_from([ONE, TWO, an_owner("runner-1", incarnation="inc-2")])
+steps = st.one_of(
+    st.builds(acquire, owners, st.booleans()),
+    st.builds(renew, owners, st.sampled_from([0, 0, 1])),
+    st.builds(release, owners),
+    st.builds(orphan),
+    st.builds(clock, st.floats(0, 20)),
+    st.builds(clock, st.floats(-7200, 7200)),
+    st.builds(clock, st.floats(-1.5, 1.5)),
+)
+
+
+@given(st.lists(steps, max_size=40))
+def test_whatever_owners_and_clocks_do_grants_rise_and_are_dated_after_every_stamp_before(story):
+    world = World()
+    for step in story:
+        step(world)
