@@ -140,6 +140,10 @@ class TokenCheck:
             raise TokenRefused(TokenFault.EXPIRED)
         return caller
 
+    def derive(self, purpose: str) -> bytes:
+        """A secret for one other purpose, on which all control planes with these keys agree."""
+        return self._keyring.signing.derive(purpose)
+
     def _claims(self, token: str) -> Claims:
         if len(token) > LONGEST_TOKEN:
             raise TokenRefused(TokenFault.INVALID)

@@ -1,0 +1,80 @@
+"""The HTTP application: every route over one store, with nothing started and nothing opened."""
+
+from collections.abc import Awaitable
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from starlette.exceptions import HTTPException
+from starlette.types import Lifespan
+
+from streamward import __version__
+from streamward.control.api.cameras import add_cameras
+from streamward.control.api.edge import Edge
+from streamward.control.api.health import add_health
+from streamward.control.api.leases import add_leases
+from streamward.control.api.openapi import document
+from streamward.control.api.problems import plain_problem, problem_response
+from streamward.control.api.routing import Routes
+from streamward.control.api.runners import add_runners
+from streamward.control.api.sites import add_sites
+from streamward.control.api.streams import add_streams
+from streamward.control.api.wait import add_wait
+from streamward.control.cursor import Cursors
+from streamward.control.leasing import LeaseService
+from streamward.control.metrics import Metrics
+from streamward.control.tokens import TokenCheck
+from streamward.leases.store import Store
+from streamward.runtime.bell import Bell
+from streamward.runtime.clock import Clock
+from streamward.runtime.journal import Journal
+
+_ABOUT = "Who may process which camera: leases, dial budgets, runners. Errors are RFC 9457 problem details."
+
+
+def create_app(
+    store: Store,
+    *,
+    bell: Bell,
+    journal: Journal,
+    tokens: TokenCheck,
+    clock: Clock,
+    lifespan: Lifespan[FastAPI] | None = None,
+) -> FastAPI:
+    """The application over a store; its caller opens and closes the store, by `lifespan` if it likes."""
+    app = FastAPI(
+        title="Streamward control plane",
+        version=__version__,
+        description=_ABOUT,
+        docs_url=None,  # the interactive pages load from a CDN
+        redoc_url=None,
+        redirect_slashes=False,
+        lifespan=lifespan,
+    )
+    metrics = Metrics()
+    journal.subscribe(metrics.note)
+    service = LeaseService(store, journal)
+    routes = Routes(app, tokens=tokens)
+    add_health(routes, store, metrics=metrics)
+    add_cameras(routes, store, cursors=Cursors(tokens.derive("cursor")))
+    add_leases(routes, service, cameras=store)
+    add_runners(routes, store, service=service)
+    add_sites(routes, store, journal=journal)
+    add_streams(routes, store)
+    add_wait(routes, bell)
+    _document(app, routes)
+    app.add_exception_handler(HTTPException, _unrouted)
+    app.add_middleware(Edge, clock=clock, meter=metrics)
+    return app
+
+
+def _document(app: FastAPI, routes: Routes) -> None:
+    told: dict[str, Any] = document(app, routes.schemas)
+    app.openapi = lambda: told  # type: ignore[method-assign]  # FastAPI's own way to replace the document
+
+
+def _unrouted(_request: Request, error: Exception) -> Response | Awaitable[Response]:
+    """What the router says when no route takes a call: 404, or 405 with the methods that exist."""
+    assert isinstance(error, HTTPException)
+    response = problem_response(plain_problem(error.status_code))
+    response.headers.update(error.headers or {})
+    return response

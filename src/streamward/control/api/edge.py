@@ -1,0 +1,85 @@
+"""The outermost layer of every call: its id, its duration, and the answer to what nobody expected.
+
+The catch in here is the HTTP process's entry: whatever a call meets, the client sees a bare 500 and the log has the
+stack.
+"""
+
+import logging
+import re
+import secrets
+from typing import Protocol
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from streamward.control.api.problems import INTERNAL, problem_response
+from streamward.runtime.clock import Clock
+
+REQUEST_ID = "X-Request-Id"
+
+_log = logging.getLogger("streamward.control.http")
+_SENT_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+class Meter(Protocol):
+    """Where durations go."""
+
+    def observe(self, route: str, *, status: int, seconds: float) -> None: ...
+
+
+class Edge:
+    """ASGI middleware around the whole application."""
+
+    def __init__(self, app: ASGIApp, *, clock: Clock, meter: Meter) -> None:
+        self._app = app
+        self._clock = clock
+        self._meter = meter
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began = self._clock.boot()
+        call = _Call(scope, send)
+        try:
+            await self._app(scope, receive, call.send)
+        except Exception:  # noqa: BLE001 see above
+            _log.exception("request failed", extra=call.told(self._clock.boot() - began))
+            if call.status == 0:
+                await problem_response(INTERNAL)(scope, receive, call.send)
+        seconds = self._clock.boot() - began
+        self._meter.observe(call.route, status=call.status, seconds=seconds)
+        if _log.isEnabledFor(logging.DEBUG):
+            _log.debug("request answered", extra=call.told(seconds))
+
+
+class _Call:
+    """One call under way."""
+
+    def __init__(self, scope: Scope, send: Send) -> None:
+        sent = Headers(scope=scope).get(REQUEST_ID, "")
+        self.request_id = sent if _SENT_ID.fullmatch(sent) else secrets.token_hex(8)
+        self.status = 0  # nothing was answered yet
+        self._scope = scope
+        self._send = send
+
+    @property
+    def route(self) -> str:
+        """The path as it was declared: one label for all cameras."""
+        return getattr(self._scope.get("route"), "path", "none")
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            MutableHeaders(scope=message)[REQUEST_ID] = self.request_id
+        await self._send(message)
+
+    def told(self, seconds: float) -> dict[str, object]:
+        """What a log line says of it: never the query, which may hold more than a log should."""
+        return {
+            "request_id": self.request_id,
+            "method": self._scope["method"],
+            "route": self.route,
+            "status": self.status,
+            "duration_ms": round(seconds * 1000, 1),
+        }

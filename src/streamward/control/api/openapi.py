@@ -1,0 +1,86 @@
+"""The OpenAPI document, from the same types that decode and encode the messages."""
+
+import re
+from collections.abc import Iterable
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from streamward.protocol.fields import Id
+from streamward.protocol.problem import MEDIA_TYPE, Problem
+
+_REF = "#/components/schemas/{name}"
+_PATH_ID = re.compile(r"{(\w+)}")
+
+SECURITY_SCHEMES = {
+    "bearer": {
+        "type": "http",
+        "scheme": "bearer",
+        "bearerFormat": "JWT",
+        "description": "EdDSA; minted by `streamward token` on the control host",
+    }
+}
+
+
+class Schemas:
+    """The schemas that routes refer to, each under one name."""
+
+    def __init__(self) -> None:
+        self.components: dict[str, Any] = {}
+
+    def of(self, kind: Any) -> dict[str, Any]:
+        """The schema of a type, or a reference to it."""
+        (schema,), components = msgspec.json.schema_components([kind], ref_template=_REF)
+        for name, component in components.items():
+            assert self.components.setdefault(name, component) == component, f"two messages are named {name}"
+        return dict(schema)
+
+    def answer(self, kind: Any, description: str) -> dict[str, Any]:
+        """A good answer; one that is not a message is plain text."""
+        if kind is None:
+            return {"description": description, "content": {"text/plain": {"schema": {"type": "string"}}}}
+        return {"description": description, "content": {"application/json": {"schema": self.of(kind)}}}
+
+    def refusals(self, sentences: dict[int, str]) -> dict[int | str, dict[str, Any]]:
+        """What a route may refuse, by status; an empty sentence is the status's own phrase."""
+        content = {MEDIA_TYPE: {"schema": self.of(Problem)}}
+        return {
+            status: {"description": sentence or HTTPStatus(status).phrase, "content": content}
+            for status, sentence in sorted(sentences.items())
+        }
+
+    def body(self, kind: Any, *, required: bool) -> dict[str, Any]:
+        """A request's body."""
+        return {"required": required, "content": {"application/json": {"schema": self.of(kind)}}}
+
+    def parameters(self, path: str, query: Any) -> list[dict[str, Any]]:
+        """What stands in a route's path and query."""
+        in_path = [
+            {"name": name, "in": "path", "required": True, "schema": self.of(Id)} for name in _PATH_ID.findall(path)
+        ]
+        return in_path + (list(self._query(query)) if query is not None else [])
+
+    def _query(self, query: Any) -> Iterable[dict[str, Any]]:
+        _, components = msgspec.json.schema_components([query], ref_template=_REF)
+        schema = components[query.__name__]
+        for name, each in schema["properties"].items():
+            yield {"name": name, "in": "query", "required": name in schema["required"], "schema": _without_null(each)}
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """A query parameter is left out, never null."""
+    left = [each for each in schema.get("anyOf", []) if each != {"type": "null"}]
+    return left[0] if len(left) == 1 else schema
+
+
+def document(app: FastAPI, schemas: Schemas) -> dict[str, Any]:
+    """The whole document."""
+    told = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+    told["components"] = {
+        "schemas": dict(sorted(schemas.components.items())),
+        "securitySchemes": SECURITY_SCHEMES,
+    }
+    return told

@@ -1,0 +1,102 @@
+"""Every refusal as RFC 9457 problem details: one table from error class to answer.
+
+What is told comes from our own errors only, so no internals can be in it.
+"""
+
+import math
+from http import HTTPStatus
+
+from fastapi import Response
+
+from streamward.control.cursor import CursorRefused
+from streamward.control.tokens import TokenFault, TokenRefused
+from streamward.leases.store import StoreUnavailable
+from streamward.model.errors import StreamwardError
+from streamward.model.ids import MalformedId
+from streamward.protocol.codec import MAX_BODY, InvalidMessage, MalformedMessage, encode
+from streamward.protocol.problem import MEDIA_TYPE, Problem
+
+
+class BodyTooLarge(StreamwardError):
+    """A body longer than any message of ours."""
+
+    def __str__(self) -> str:
+        return f"the body is longer than {MAX_BODY} bytes"
+
+
+class BodyCutShort(StreamwardError):
+    """The client went away while it was sending."""
+
+    def __str__(self) -> str:
+        return "the body ended early"
+
+
+class NotJson(StreamwardError):
+    """A body that says it is something else."""
+
+    def __str__(self) -> str:
+        return "the body must be application/json"
+
+
+class RoleRefused(StreamwardError):
+    """A valid token of somebody who may not do this."""
+
+    def __init__(self, wanted: str) -> None:
+        super().__init__(wanted)
+        self.wanted = wanted
+
+    def __str__(self) -> str:
+        return f"this needs {self.wanted}'s token"
+
+
+ANSWERS: dict[type[StreamwardError], tuple[int, str]] = {
+    MalformedMessage: (400, "malformed-json"),
+    BodyCutShort: (400, "body-cut-short"),
+    CursorRefused: (400, "bad-cursor"),
+    TokenRefused: (401, TokenFault.INVALID),
+    RoleRefused: (403, "wrong-role"),
+    BodyTooLarge: (413, "body-too-large"),
+    NotJson: (415, "not-json"),
+    InvalidMessage: (422, "invalid-message"),
+    MalformedId: (422, "malformed-id"),
+    StoreUnavailable: (503, "store-unavailable"),
+}
+INTERNAL = Problem(
+    title="Internal Server Error", status=500, detail="the control plane failed on this call", reason="internal"
+)
+_RETRY_IN_MS: dict[type[StreamwardError], int] = {StoreUnavailable: 1000}
+
+
+def problem_of(error: StreamwardError) -> Problem:
+    """The answer to an error; one that is not in the table is not the client's and goes on."""
+    if type(error) not in ANSWERS:
+        raise error
+    status, reason = ANSWERS[type(error)]
+    return Problem(
+        title=HTTPStatus(status).phrase,
+        status=status,
+        detail=str(error),
+        reason=error.fault if isinstance(error, TokenRefused) else reason,
+        retry_in_ms=_RETRY_IN_MS.get(type(error)),
+    )
+
+
+def plain_problem(status: int) -> Problem:
+    """The answer to a call that no route takes."""
+    phrase = HTTPStatus(status).phrase
+    return Problem(title=phrase, status=status, detail=phrase.lower(), reason=phrase.lower().replace(" ", "-"))
+
+
+def problem_response(problem: Problem) -> Response:
+    """The problem as an HTTP answer."""
+    headers = {}
+    if problem.status == HTTPStatus.UNAUTHORIZED:
+        headers["WWW-Authenticate"] = _challenge(problem.reason)
+    if problem.retry_in_ms is not None:
+        headers["Retry-After"] = str(math.ceil(problem.retry_in_ms / 1000))
+    return Response(encode(problem), status_code=problem.status, media_type=MEDIA_TYPE, headers=headers)
+
+
+def _challenge(reason: str) -> str:
+    """RFC 6750: an error only when a token was sent."""
+    return 'Bearer realm="streamward"' + ("" if reason == TokenFault.MISSING else ', error="invalid_token"')

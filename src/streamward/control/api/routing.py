@@ -1,0 +1,209 @@
+"""How a route is written: a typed function, from whose signature both the decoding and the documentation come.
+
+    @routes.post("/v1/things/{thing_id}", refuses={409: "somebody has it"})
+    async def take_thing(caller: Caller, thing_id: str, message: TakeThing) -> Thing | Problem:
+        \"\"\"Takes a thing.\"\"\"
+
+`caller` is who bears the token, `message` the body, `query` the query string; any other parameter is an id in the
+path. All are checked before the function runs, the token first: nothing is read for somebody unknown.
+"""
+
+import inspect
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, TypeVar, get_args
+
+from fastapi import FastAPI, Request, Response
+from fastapi.routing import APIRoute
+from starlette.requests import ClientDisconnect
+
+from streamward.control.api.openapi import Schemas
+from streamward.control.api.problems import (
+    BodyCutShort,
+    BodyTooLarge,
+    NotJson,
+    RoleRefused,
+    problem_of,
+    problem_response,
+)
+from streamward.control.tokens import TokenCheck, TokenFault, TokenRefused
+from streamward.model.errors import StreamwardError
+from streamward.model.identity import Caller, Role
+from streamward.model.ids import check_id
+from streamward.protocol.codec import MAX_BODY, decode, decode_query, encode
+from streamward.protocol.problem import Problem
+
+Answering = Callable[..., Awaitable[Any]]
+H = TypeVar("H", bound=Answering)
+_NOT_IDS = {"caller", "message", "query"}
+
+
+class Access(Enum):
+    """Whose token a route wants."""
+
+    OPEN = None  # nobody's
+    ANYONE = ""
+    RUNNER = "a runner"
+    OPERATOR = "an operator"
+
+
+_ROLES = {Access.RUNNER: Role.RUNNER, Access.OPERATOR: Role.OPERATOR}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promise:
+    """What a route says about itself beyond its function's signature."""
+
+    access: Access = Access.ANYONE
+    status: int = 200
+    body_required: bool = True
+    refuses: dict[int, str]
+
+
+class Signature:
+    """What a route's function takes and gives."""
+
+    def __init__(self, function: Answering) -> None:
+        taken = inspect.signature(function)
+        kinds = {name: parameter.annotation for name, parameter in taken.parameters.items()}
+        self.body = kinds.get("message")
+        self.query = kinds.get("query")
+        self.path_ids = tuple(name for name in kinds if name not in _NOT_IDS)
+        self.wants_caller = "caller" in kinds
+        given = get_args(taken.return_annotation) or (taken.return_annotation,)
+        answers = [kind for kind in given if kind not in (Problem, Response)]
+        self.answer = answers[0] if answers else None
+
+
+class Routes:
+    """Puts routes into an application."""
+
+    def __init__(self, app: FastAPI, *, tokens: TokenCheck) -> None:
+        self._app = app
+        self._tokens = tokens
+        self.schemas = Schemas()
+
+    def get(self, path: str, **promise: Any) -> Callable[[H], H]:
+        """A route that reads."""
+        return self._route("GET", path, promise)
+
+    def post(self, path: str, **promise: Any) -> Callable[[H], H]:
+        """A route that does."""
+        return self._route("POST", path, promise)
+
+    def patch(self, path: str, **promise: Any) -> Callable[[H], H]:
+        """A route that changes what is named."""
+        return self._route("PATCH", path, promise)
+
+    def _route(self, method: str, path: str, told: dict[str, Any]) -> Callable[[H], H]:
+        promise = Promise(**{"refuses": {}, **told})
+
+        def add(function: H) -> H:
+            signature = Signature(function)
+            self._app.router.add_api_route(
+                path,
+                self._endpoint(function, signature, promise),
+                methods=[method],
+                status_code=promise.status,
+                operation_id=getattr(function, "__name__", None),
+                summary=inspect.getdoc(function),
+                tags=[function.__module__.rpartition(".")[2]],
+                response_class=Response,
+                responses=self._responses(signature, promise),
+                openapi_extra=self._extra(path, signature, promise),
+                route_class_override=_BareRoute,
+            )
+            return function
+
+        return add
+
+    def _endpoint(
+        self, function: Answering, signature: Signature, promise: Promise
+    ) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        async def endpoint(request: Request) -> Response:
+            try:
+                answer = await function(**await self._arguments(request, signature, promise))
+            except StreamwardError as err:
+                answer = problem_of(err)
+            if isinstance(answer, Problem):
+                return problem_response(answer)
+            if isinstance(answer, Response):
+                return answer
+            return Response(encode(answer), status_code=promise.status, media_type="application/json")
+
+        return endpoint
+
+    async def _arguments(self, request: Request, signature: Signature, promise: Promise) -> dict[str, Any]:
+        arguments: dict[str, Any] = {}
+        if promise.access is not Access.OPEN:
+            caller = self._admit(request, promise.access)
+            if signature.wants_caller:
+                arguments["caller"] = caller
+        for name in signature.path_ids:
+            arguments[name] = check_id(name, request.path_params[name])
+        if signature.query is not None:
+            arguments["query"] = decode_query(request.query_params.multi_items(), signature.query)
+        if signature.body is not None:
+            body = await _read(request)
+            empty = not body and not promise.body_required
+            arguments["message"] = signature.body() if empty else decode(body, signature.body)
+        return arguments
+
+    def _admit(self, request: Request, access: Access) -> Caller:
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not token:
+            raise TokenRefused(TokenFault.MISSING)
+        caller = self._tokens.caller(token.strip())
+        if caller.role is not _ROLES.get(access, caller.role):
+            raise RoleRefused(access.value)
+        return caller
+
+    def _responses(self, signature: Signature, promise: Promise) -> dict[int | str, dict[str, Any]]:
+        statuses = {500}
+        if promise.access is not Access.OPEN:
+            statuses |= {401, 503}
+        if promise.access in _ROLES:
+            statuses.add(403)
+        if signature.body is not None:
+            statuses |= {400, 413, 415, 422}
+        if signature.path_ids or signature.query is not None:
+            statuses.add(422)
+        refusals = self.schemas.refusals({**dict.fromkeys(statuses, ""), **promise.refuses})
+        return {promise.status: self.schemas.answer(signature.answer, "Done"), **refusals}
+
+    def _extra(self, path: str, signature: Signature, promise: Promise) -> dict[str, Any]:
+        extra: dict[str, Any] = {"security": [] if promise.access is Access.OPEN else [{"bearer": []}]}
+        if parameters := self.schemas.parameters(path, signature.query):
+            extra["parameters"] = parameters
+        if signature.body is not None:
+            extra["requestBody"] = self.schemas.body(signature.body, required=promise.body_required)
+        return extra
+
+
+class _BareRoute(APIRoute):
+    """FastAPI's route without its parsing: the endpoint has done it all."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        endpoint: Callable[[Request], Coroutine[Any, Any, Response]] = self.endpoint
+        return endpoint
+
+
+async def _read(request: Request) -> bytes:
+    """The body, unless it is too long or not JSON; a length that was promised is not trusted."""
+    kind = request.headers.get("content-type")
+    if kind is not None and kind.partition(";")[0].strip().lower() != "application/json":
+        raise NotJson
+    length = request.headers.get("content-length", "")
+    if length.isdecimal() and int(length[:20]) > MAX_BODY:
+        raise BodyTooLarge
+    chunks, size = [], 0
+    try:
+        async for chunk in request.stream():
+            size += len(chunk)
+            if size > MAX_BODY:
+                raise BodyTooLarge
+            chunks.append(chunk)
+    except ClientDisconnect:
+        raise BodyCutShort from None
+    return b"".join(chunks)

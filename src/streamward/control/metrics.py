@@ -1,0 +1,158 @@
+"""Metrics: counters from the journal's facts, gauges read from the store at each scrape."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from streamward.leases import facts
+from streamward.leases.store import (
+    BudgetView,
+    CameraFilter,
+    CameraStore,
+    DialStore,
+    LeaseCounts,
+    LeaseRecords,
+    RunnerStore,
+)
+from streamward.model.camera import Camera
+from streamward.model.ids import CameraId, SiteId
+
+CONTENT_TYPE = CONTENT_TYPE_LATEST
+PAGE = 1000  # cameras read at a time
+
+_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 30.0)
+
+
+class MeasuredStore(CameraStore, LeaseRecords, RunnerStore, DialStore, Protocol):
+    """The ports that gauges are read from."""
+
+    async def ping(self) -> datetime: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """What the gauges say at one scrape."""
+
+    desired: dict[CameraId, bool]
+    leases: LeaseCounts
+    budgets: dict[SiteId, BudgetView]
+    heartbeats_missing: int
+
+
+class Metrics:
+    """One process's metrics, on a registry of their own."""
+
+    def __init__(self) -> None:
+        self._registry = registry = CollectorRegistry()
+        self._owner_changes = Counter("owner_changes", "Cameras that got a new owner.", registry=registry)
+        self._attempts = Counter("assign_attempts", "Leases asked for, camera by camera.", registry=registry)
+        self._successes = Counter("assign_success", "Leases granted.", registry=registry)
+        self._reclaims = Counter(
+            "reclaims", "Expired leases taken in (soft) or after (hard) their soft window.", ["kind"], registry=registry
+        )
+        self._orphans = Counter("leases_orphaned", "Leases that ran out.", registry=registry)
+        self._dials = Counter("dials", "First connections, by what was answered.", ["answer"], registry=registry)
+        self._jumps = Counter("database_clock_jumps", "Times the database's clock was set.", registry=registry)
+        self._latency = Histogram(
+            "http_request_duration_seconds",
+            "Time to answer a call.",
+            ["route", "status"],
+            buckets=_BUCKETS,
+            registry=registry,
+        )
+        for kind in ("soft", "hard"):
+            self._reclaims.labels(kind)  # shown as 0 before the first: an alert can tell 0 from absent
+
+    def note(self, fact: object) -> None:
+        """The journal sink that counts."""
+        match fact:
+            case facts.LeaseGranted():
+                self._owner_changes.inc()
+                self._attempts.inc()
+                self._successes.inc()
+            case facts.LeaseDenied():
+                self._attempts.inc()
+            case facts.LeaseOrphaned():
+                self._orphans.inc()
+            case facts.LeaseReclaimed(hard=hard):
+                self._reclaims.labels("hard" if hard else "soft").inc()
+            case facts.DatabaseClockJumped():
+                self._jumps.inc()
+            case facts.DialAllowed():
+                self._dials.labels("allowed").inc()
+            case facts.DialDelayed(reason=reason):
+                self._dials.labels(reason).inc()
+
+    def observe(self, route: str, *, status: int, seconds: float) -> None:
+        """Takes in one answered call."""
+        self._latency.labels(route, str(status)).observe(seconds)
+
+    async def render(self, store: MeasuredStore) -> bytes:
+        """Everything in Prometheus's text form; written in a thread, since 100,000 cameras take a while."""
+        snapshot = await _look(store)
+        return await asyncio.to_thread(self._written, snapshot)
+
+    def _written(self, snapshot: Snapshot) -> bytes:
+        gauges = CollectorRegistry()
+        gauges.register(_Gauges(snapshot))
+        return generate_latest(self._registry) + generate_latest(gauges)
+
+
+class _Gauges(Collector):
+    """A snapshot as Prometheus's client wants it."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+
+    def collect(self) -> Iterator[Metric]:
+        seen = self._snapshot
+        desired = GaugeMetricFamily("camera_desired", "Whether a runner should hold it.", labels=["camera_uuid"])
+        for camera_id, is_desired in seen.desired.items():
+            desired.add_metric([camera_id], float(is_desired))
+        yield desired
+        leases = GaugeMetricFamily("stream_leases", "Leases by state.", labels=["state"])
+        for state in ("leased", "free", "orphaned"):
+            leases.add_metric([state], getattr(seen.leases, state))
+        yield leases
+        yield GaugeMetricFamily("leases_active", "Leases that are granted and not expired.", seen.leases.leased)
+        yield GaugeMetricFamily("heartbeats_missing", "Runners not heard lately.", seen.heartbeats_missing)
+        tokens = GaugeMetricFamily("site_budget_tokens", "Dial tokens left.", labels=["site_id"])
+        in_flight = GaugeMetricFamily("site_dials_in_flight", "First connections under way.", labels=["site_id"])
+        for site_id, view in seen.budgets.items():
+            tokens.add_metric([site_id], view.bucket.tokens)
+            in_flight.add_metric([site_id], view.in_flight)
+        yield tokens
+        yield in_flight
+
+
+async def _look(store: MeasuredStore) -> Snapshot:
+    cameras = [camera async for camera in _all_cameras(store)]
+    now = await store.ping()
+    running = [runner for runner in await store.runners() if runner.incarnation is not None]
+    sites = sorted({camera.site_id for camera in cameras})
+    budgets = {site_id: await store.budget(site_id, scope=None) for site_id in sites}
+    return Snapshot(
+        desired={camera.camera_id: camera.is_wanted for camera in cameras},
+        leases=await store.counts(),
+        budgets={site_id: view for site_id, view in budgets.items() if view is not None},
+        heartbeats_missing=sum(not runner.is_healthy(now) for runner in running),
+    )
+
+
+async def _all_cameras(store: CameraStore) -> AsyncIterator[Camera]:
+    after: CameraId | None = None
+    while True:
+        page = await store.page(CameraFilter(scope=None, after=after, limit=PAGE))
+        for camera in page:
+            yield camera
+        if len(page) < PAGE:
+            return
+        after = page[-1].camera_id
