@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamward.leases.clock_guard import BLIND, TOLERANCE
@@ -240,17 +240,17 @@ def clock(seconds: float) -> Step:
 
 owners = st.sampled_from([ONE, TWO, an_owner("runner-1", incarnation="inc-2")])
 steps = st.one_of(
-    st.builds(acquire, owners, st.booleans()),
+    st.builds(acquire, owners, st.sampled_from([True, True, False])),
     st.builds(renew, owners, st.sampled_from([0, 0, 1])),
     st.builds(release, owners),
     st.builds(orphan),
     st.builds(clock, st.floats(0, 20)),
-    st.builds(clock, st.floats(-7200, 7200)),
-    st.builds(clock, st.floats(-1.5, 1.5)),
+    st.builds(clock, st.sampled_from([-3600, -100, -9.1, -1.1, -0.9, 3600])),
 )
 
 
-@given(st.lists(steps, max_size=40))
+@settings(max_examples=500)
+@given(st.lists(steps, min_size=5, max_size=40))
 def test_whatever_owners_and_clocks_do_grants_rise_and_are_dated_after_every_stamp_before(story):
     world = World()
     for step in story:
