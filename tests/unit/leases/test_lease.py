@@ -1,4 +1,4 @@
-"""The rule of leases, branch by branch; the sequences that random owners and clocks make are in the properties below."""
+"""The rule of leases, branch by branch; what random owners and clocks make of it is the property below."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace

@@ -1,0 +1,58 @@
+"""Who may judge expiry: a control plane that has seen the database's clock run as expected for a ttl."""
+
+import pytest
+
+from streamward.leases.clock_guard import BLIND, TOLERANCE, ClockGuard, ClockView
+from tests.support.builders import START, at
+
+TTL = 8.0
+
+
+def seen(*looks: tuple[float, float]) -> ClockGuard:
+    """A guard that was told these database times (seconds after the start) at these boot-times."""
+    guard = ClockGuard()
+    for database, boot in looks:
+        guard.observe(at(database), asked=boot, answered=boot)
+    return guard
+
+
+def test_who_has_not_seen_the_database_judges_nothing():
+    assert ClockGuard().view(1000.0) == BLIND
+    assert not BLIND.may_judge(now=START, ttl=TTL)
+
+
+@pytest.mark.parametrize(("later", "may"), [(7.9, False), (8.0, True)])
+def test_after_its_start_it_judges_nothing_for_one_ttl(later, may):
+    view = seen((0, 100)).view(100.0 + later)
+    assert view.may_judge(now=at(later), ttl=TTL) is may
+
+
+@pytest.mark.parametrize("off", [-TOLERANCE - 0.01, -TOLERANCE, 0, TOLERANCE, TOLERANCE + 0.01])
+def test_a_statement_judges_only_if_it_runs_at_the_time_that_was_expected(off):
+    view = ClockView(expected_at=at(50), steady_for=60.0)
+    assert view.may_judge(now=at(50 + off), ttl=TTL) is (abs(off) <= TOLERANCE)
+
+
+def test_the_expected_time_goes_on_with_boot_time():
+    assert seen((0, 100)).view(130.0) == ClockView(expected_at=at(30), steady_for=30.0)
+
+
+@pytest.mark.parametrize(("told", "jumped"), [(28.9, True), (29.0, False), (30, False), (31.0, False), (31.1, True)])
+def test_a_time_outside_the_tolerance_is_a_jump(told, jumped):
+    assert seen((0, 100)).observe(at(told), asked=130.0, answered=130.0) is jumped
+
+
+def test_a_slow_answer_is_no_jump():
+    for told in (30, 39):
+        assert not seen((0, 100)).observe(at(told), asked=130.0, answered=139.0)
+
+
+@pytest.mark.parametrize("jump", [3600, -3600])
+def test_a_jump_starts_the_ttl_anew_and_steady_looks_do_not(jump):
+    guard = seen((0, 100), (50 + jump, 150), (55 + jump, 155))
+    assert guard.view(157.0) == ClockView(expected_at=at(57 + jump), steady_for=7.0)
+    assert guard.view(158.0).may_judge(now=at(58 + jump), ttl=TTL)
+
+
+def test_a_suspended_control_plane_sees_no_jump_because_boot_time_goes_on():
+    assert not seen((0, 100)).observe(at(36_000), asked=36_100.0, answered=36_100.0)

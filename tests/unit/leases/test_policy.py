@@ -1,0 +1,70 @@
+"""Timings: what is trusted, what is refused, which policy applies."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamward.leases.policy import (
+    BY_NAME,
+    FAST,
+    LONGEST_TTL,
+    SHORTEST_TTL,
+    STICKY,
+    TASK,
+    Policy,
+    Terms,
+    TimingsContradict,
+    applied,
+    check_timings,
+    stamp_lead,
+    trusted_for,
+)
+from streamward.model.camera import LeasePolicyName
+
+DRIFT = 0.05
+
+
+def test_the_three_policies_are_those_of_the_design():
+    assert (FAST.ttl, FAST.renew_every, FAST.soft_for) == (8.0, 2.0, 0.0)
+    assert (STICKY.ttl, STICKY.renew_every, STICKY.soft_for) == (90.0, 10.0, 600.0)
+    assert (TASK.ttl, TASK.renew_every, TASK.soft_for) == (15.0, 5.0, 0.0)
+    assert set(BY_NAME) == set(LeasePolicyName)
+
+
+def test_a_grant_carries_the_policys_terms_or_the_ttl_that_its_client_asked_for():
+    assert STICKY.terms() == Terms(ttl=90.0, soft_for=600.0)
+    assert STICKY.terms(30.0) == Terms(ttl=30.0, soft_for=600.0)
+
+
+def test_a_site_with_a_policy_overrides_the_runners():
+    assert applied(runner=LeasePolicyName.FAST, site=None) is FAST
+    assert applied(runner=LeasePolicyName.FAST, site=LeasePolicyName.STICKY) is STICKY
+
+
+def test_timings_under_which_one_lost_renewal_costs_the_lease_are_refused_with_both_named():
+    check_timings(ttl=8.0, renew_every=2.85)
+    with pytest.raises(TimingsContradict) as refused:
+        check_timings(ttl=8.0, renew_every=2.86)
+    assert str(refused.value) == (
+        "lease ttl 8 s is trusted for 6.7 s, but renewing every 2.86 s needs 6.72 s: raise the ttl or renew more often"
+    )
+
+
+def test_no_policy_can_be_made_of_such_timings():
+    with pytest.raises(TimingsContradict):
+        Policy(name=LeasePolicyName.FAST, ttl=4.0, renew_every=2.0)
+
+
+@given(st.floats(SHORTEST_TTL, LONGEST_TTL))
+def test_an_owner_whose_clock_runs_slow_stops_before_a_store_whose_clock_runs_fast(ttl):
+    true_seconds_until_owner_stops = trusted_for(ttl) / (1 - DRIFT)
+    true_seconds_until_store_expires = ttl / (1 + DRIFT)
+    assert true_seconds_until_owner_stops < true_seconds_until_store_expires
+
+
+@given(st.floats(SHORTEST_TTL, LONGEST_TTL), st.floats(0, 1))
+def test_no_stamp_leads_database_time_by_more_than_the_lead_that_a_release_assumes(ttl, answered_after):
+    true_seconds = trusted_for(ttl) / (1 + DRIFT)  # a fast owner, at the end of its trust
+    stamped = answered_after + true_seconds * (1 + DRIFT)  # counted from before the ask, over a slow answer
+    database = true_seconds * (1 - DRIFT)
+    assert stamped - database <= stamp_lead(ttl)
