@@ -11,6 +11,7 @@ lease that was given back is not used again under the same generation.
 Not guaranteed: that a lease is still the runner's when its deadline has not come. The fence decides that at the sink.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -110,7 +111,7 @@ class HolderSpec:
 
     runner: RunnerSpec
     renew_every: float = FAST.renew_every
-    acquire_every: float = 1.0
+    acquire_every: float = 2.0
     beat_every: float = 1.0
     answer_within: float = RENEW_TIMEOUT
 
@@ -121,6 +122,9 @@ class _Channel:
 
     due: float = 0.0
     under_way: Ask | None = None
+
+
+_SERVING = (AskKind.RENEW, AskKind.RELEASE, AskKind.ACQUIRE, AskKind.BEAT)
 
 
 class HolderState(StrEnum):
@@ -187,9 +191,9 @@ class Holder:
 
     def next_due(self) -> float:
         """When `due` has something to do at the latest, if no answer comes before."""
+        channels = [self._channels[kind] for kind in self._kinds()]
         return min(
-            channel.due if channel.under_way is None else self._gives_up_at(channel.under_way)
-            for channel in self._channels.values()
+            channel.due if channel.under_way is None else self._gives_up_at(channel.under_way) for channel in channels
         )
 
     def due(self, now: float) -> list[Ask]:
@@ -200,11 +204,8 @@ class Holder:
             if channel.under_way is not None and now >= self._gives_up_at(channel.under_way):
                 channel.under_way = None
                 channel.due = now
-        if self.state is HolderState.STARTING:
-            return list(self._ask(AskKind.REGISTER, now))
         self._drain(now)
-        kinds = (AskKind.RENEW, AskKind.RELEASE, AskKind.ACQUIRE, AskKind.BEAT)
-        return [ask for kind in kinds for ask in self._ask(kind, now)]
+        return [ask for kind in self._kinds() for ask in self._ask(kind, now)]
 
     def receive(self, ask: Ask, answer: Answer | None, now: float) -> None:
         """Takes in the answer to an ask; None: it failed, nothing is known."""
@@ -237,6 +238,10 @@ class Holder:
             case Released():
                 self._forget_given_back(ask)
 
+    def _kinds(self) -> tuple[AskKind, ...]:
+        """The conversations of this stage, most urgent first."""
+        return (AskKind.REGISTER,) if self.state is HolderState.STARTING else _SERVING
+
     def _ask(self, kind: AskKind, now: float) -> Iterator[Ask]:
         channel = self._channels[kind]
         if channel.under_way is not None or now < channel.due:
@@ -259,7 +264,7 @@ class Holder:
                 return (Renewal(owner=self.owner, leases=named) if named else None), self.spec.renew_every
             case AskKind.RELEASE:
                 leases = tuple(self._giving_back.values())
-                return (Releasing(self.owner, leases) if leases else None), 0.5
+                return (Releasing(self.owner, leases), 0.5) if leases else (None, math.inf)
             case AskKind.ACQUIRE:
                 limit = self._free_slots()
                 return (OpenClaim(owner=self.owner, limit=limit) if limit > 0 else None), self.spec.acquire_every

@@ -157,9 +157,14 @@ class Lease:
 
     def orphaned(self, *, now: datetime, clock: ClockView) -> "Lease | None":
         """Marked as expired; None if it is not, or not to be judged now."""
-        if self.state not in (SessionState.ACTIVE, SessionState.PAUSED) or not self.is_expired(now, clock):
+        if not self.takes_slot or not self.is_expired(now, clock):
             return None
         return replace(self, state=SessionState.ORPHANED)
+
+    @property
+    def takes_slot(self) -> bool:
+        """Whether it counts against its owner's capacity: an orphan does not."""
+        return self.state in (SessionState.ACTIVE, SessionState.PAUSED)
 
     def is_expired(self, now: datetime, clock: ClockView) -> bool:
         """Whether its owner is past its ttl by a clock that may be trusted to judge."""

@@ -45,5 +45,9 @@ class MemoryDatabase:
         return self.clock.wall()
 
     def held_by(self, owner: Owner) -> list[Lease]:
-        """An owner's leases, expired or not: each takes a slot until somebody else has it."""
+        """An owner's leases, expired or not."""
         return [lease for lease in self.leases.values() if lease.owner == owner]
+
+    def slots_used(self, owner: Owner) -> int:
+        """How many of its leases take a slot: an orphan does not, or a full runner could never take its own back."""
+        return sum(lease.takes_slot for lease in self.held_by(owner))

@@ -97,7 +97,7 @@ class MemoryRunners:
 
     def _used(self, runner: Runner) -> int:
         assert runner.incarnation is not None
-        return len(self._db.held_by(Owner(runner.runner_id, runner.incarnation)))
+        return self._db.slots_used(Owner(runner.runner_id, runner.incarnation))
 
 
 class MemoryCameras:

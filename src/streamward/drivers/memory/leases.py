@@ -68,16 +68,16 @@ class MemoryLeases:
         free = self._free_for(runner, now, clock)
         mine = self._db.held_by(claim.owner)
         served = {self._db.cameras[lease.camera_id].site_id for lease in mine if lease.camera_id in self._db.cameras}
-        limit = min(
-            claim.limit, runner.capacity - len(mine), placement.share(free=len(free), runners=self._askers(now))
-        )
-        chosen = placement.choose(free, served=served, limit=limit)
+        room = min(claim.limit, runner.capacity - self._db.slots_used(claim.owner))
+        share = placement.share(free=len(free), runners=self._askers(now))
+        chosen = placement.choose(free, served=served, limit=min(room, share))
+        before = {choice.camera_id: self._db.leases[choice.camera_id].generation for choice in chosen}
         granted = [self._take(runner, choice.camera_id, claim.owner, now=now, clock=clock) for choice in chosen]
         return Granted(
             leases=tuple(granted),
             at=now,
-            more=len(granted) < len(free) and len(granted) < min(claim.limit, runner.capacity - len(mine)),
-            changed=tuple(lease.camera_id for lease, _ in granted),
+            more=len(granted) < min(len(free), room),
+            changed=tuple(lease.camera_id for lease, _ in granted if lease.generation > before[lease.camera_id]),
         )
 
     async def renew(self, renewal: Renewal) -> Renewed | Denied:
@@ -112,11 +112,7 @@ class MemoryLeases:
         jumped = self._guard.observe(now, asked=asked, answered=self._clock.boot())
         clock = self._guard.view(self._clock.boot())
         orphaned = [self._orphan(lease, now, clock) for lease in list(self._db.leases.values())]
-        live = [
-            (lease.expires_at - now).total_seconds()
-            for lease in self._db.leases.values()
-            if lease.state in (SessionState.ACTIVE, SessionState.PAUSED)
-        ]
+        live = [(lease.expires_at - now).total_seconds() for lease in self._db.leases.values() if lease.takes_slot]
         return Lapse(
             orphaned=tuple(camera_id for camera_id in orphaned if camera_id is not None),
             next_expiry_in=min(live, default=None),
@@ -159,7 +155,7 @@ class MemoryLeases:
     def _unfit(self, runner: Runner, owner: Owner) -> Denied | None:
         if not runner.takes_leases:
             return Denied(DenialReason.RUNNER_CORDONED)
-        if len(self._db.held_by(owner)) >= runner.capacity:
+        if self._db.slots_used(owner) >= runner.capacity:
             return Denied(DenialReason.NO_CAPACITY)
         return None
 

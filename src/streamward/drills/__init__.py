@@ -1,0 +1,1 @@
+"""Drills: faults on purpose, and what they measured."""

@@ -1,0 +1,156 @@
+"""A control plane in the simulation: the real service and keeper on the in-memory store, with restarts and freezes."""
+
+import random
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol, TypeVar
+
+from streamward.control.keeper import ReclaimKeeper
+from streamward.control.leasing import LeaseService
+from streamward.drills.simulation.events import EventQueue, HostClock
+from streamward.drivers.memory import MemoryStore
+from streamward.leases import facts
+from streamward.model.identity import Caller
+from streamward.protocol import leases as wire
+from streamward.protocol.runner_link import Reply
+from streamward.runtime.bell import Bell
+from streamward.runtime.journal import Journal, Sink
+
+T = TypeVar("T")
+
+LOCK_WAIT = 0.3  # seconds for which a statement may wait for another's lock, at times
+
+
+class Endpoint(Protocol):
+    """What answers a request: the service itself, or the service behind its HTTP application."""
+
+    def answer(self, caller: Caller, request: Any) -> Reply: ...
+
+
+class RingsRunners(Bell):
+    """A bell that rings at the runners, as the wait endpoint does."""
+
+    def __init__(self, wake: Callable[[], None]) -> None:
+        super().__init__(instance="simulated")
+        self._wake = wake
+
+    def ring(self) -> None:
+        self._wake()
+
+
+class DirectEndpoint:
+    """The lease service, called as its routes call it."""
+
+    def __init__(self, service: LeaseService) -> None:
+        self._service = service
+
+    def answer(self, caller: Caller, request: Any) -> Reply:
+        match request:
+            case wire.RenewCameras():
+                return drive(self._service.renew_many(caller, request))
+            case wire.AcquireCameras():
+                return drive(self._service.acquire_free(caller, request))
+            case wire.Heartbeat():
+                return drive(self._service.heartbeat(caller, request))
+            case wire.ReleaseCameras():
+                return drive(self._service.release(caller, request))
+            case wire.RegisterRunner():
+                return drive(self._service.register(caller, request))
+            case wire.ReleaseAll():
+                return drive(self._service.release_all(caller, request))
+        raise TypeError(request)
+
+
+class SimulatedControl:
+    """One process of the control plane; what it knows dies with it, the database stays."""
+
+    def __init__(
+        self,
+        queue: EventQueue,
+        rng: random.Random,
+        *,
+        clock: HostClock,
+        make_store: Callable[[HostClock, Bell], MemoryStore],
+        make_endpoint: Callable[[MemoryStore, Journal], Endpoint],
+        wake: Callable[[], None],
+        sinks: tuple[Sink, ...],
+    ) -> None:
+        self._queue = queue
+        self._rng = rng
+        self._clock = clock
+        self._make_store = make_store
+        self._make_endpoint = make_endpoint
+        self._bell = RingsRunners(wake)
+        self._sinks = sinks
+        self._life = 0
+        self._frozen_until = 0.0
+        self.is_up = False
+        self.unsteady_at = 0.0  # when it last started, thawed or saw the database's clock jump
+        self.start()
+
+    def start(self) -> None:
+        """Comes up with an empty mind."""
+        journal = Journal()
+        for sink in (*self._sinks, self._notice):
+            journal.subscribe(sink)
+        self._store = self._make_store(self._clock, self._bell)
+        self._endpoint = self._make_endpoint(self._store, journal)
+        self._keeper = ReclaimKeeper(self._store, journal)
+        self._life += 1
+        self.is_up = True
+        self.unsteady_at = self._queue.now
+        self._keep(self._life)
+
+    def stop(self) -> None:
+        self.is_up = False
+        self._life += 1
+
+    def freeze(self, seconds: float) -> None:
+        """Stands still; requests wait."""
+        self._frozen_until = max(self._frozen_until, self._queue.now + seconds)
+        self.unsteady_at = self._frozen_until
+
+    def thaw(self) -> None:
+        self._frozen_until = min(self._frozen_until, self._queue.now)
+        self.unsteady_at = min(self.unsteady_at, self._queue.now)
+
+    def receive(self, caller: Caller, request: Any, reply: Callable[[Reply], None]) -> None:
+        """A request arrived; it is answered after whatever the database makes it wait."""
+        if self.is_up:
+            waits = self._rng.uniform(0.0, LOCK_WAIT) if self._rng.random() < 0.02 else 0.0
+            self._queue.after(waits, self._answer, self._life, caller, request, reply)
+
+    def _answer(self, life: int, caller: Caller, request: Any, reply: Callable[[Reply], None]) -> None:
+        if life != self._life:
+            return
+        if self._queue.now < self._frozen_until:
+            self._queue.after(self._frozen_until - self._queue.now, self._answer, life, caller, request, reply)
+            return
+        reply(self._endpoint.answer(caller, request))
+
+    def _keep(self, life: int) -> None:
+        if life != self._life:
+            return
+        if self._queue.now < self._frozen_until:
+            self._queue.after(self._frozen_until - self._queue.now, self._keep, life)
+            return
+        rest = drive(self._keeper.tick())
+        self._queue.after(rest, self._keep, life)
+
+    def _notice(self, fact: object) -> None:
+        if isinstance(fact, facts.DatabaseClockJumped):
+            self.unsteady_at = self._queue.now
+
+
+def drive(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Runs a coroutine that never has to wait: the in-memory store answers at once."""
+    try:
+        coroutine.send(None)
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+    raise AssertionError("a simulated call had to wait")
+
+
+def direct(store: MemoryStore, journal: Journal) -> Endpoint:
+    """The lease service without HTTP."""
+    return DirectEndpoint(LeaseService(store, journal))

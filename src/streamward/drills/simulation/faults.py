@@ -1,0 +1,144 @@
+"""What each fault does to a world."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from streamward.drills.simulation.control import drive
+from streamward.drills.simulation.network import Weather
+from streamward.drills.simulation.script import Event, Fault
+from streamward.drills.simulation.world import World
+from streamward.leases.store import RunnerChange
+from streamward.model.runner import DrainMode
+
+
+def apply(world: World, event: Event) -> None:
+    """Lets one fault happen, and end by itself after its time."""
+    _APPLY[event.fault](world, event)
+
+
+def _slot_of(world: World, event: Event) -> int:
+    return event.target % len(world.slots)
+
+
+def _pause(world: World, event: Event) -> None:
+    world.slots[_slot_of(world, event)].newest.pause(event.lasts)
+
+
+def _suspend(world: World, event: Event) -> None:
+    world.slots[_slot_of(world, event)].newest.suspend(event.lasts)
+
+
+def _cut(*, up: bool, down: bool) -> Callable[[World, Event], None]:
+    def apply(world: World, event: Event) -> None:
+        link = world.slots[_slot_of(world, event)].link
+        link.up_cut, link.down_cut = link.up_cut or up, link.down_cut or down
+
+        def mend() -> None:
+            link.up_cut = link.down_cut = False
+
+        world.queue.after(event.lasts, mend)
+
+    return apply
+
+
+def _weather(change: Callable[[Weather, float], Weather]) -> Callable[[World, Event], None]:
+    def apply(world: World, event: Event) -> None:
+        world.network.weather = change(world.network.weather, abs(event.amount) / 3600)
+
+        def clear() -> None:
+            world.network.weather = Weather()
+
+        world.queue.after(event.lasts, clear)
+
+    return apply
+
+
+def _kill(world: World, event: Event) -> None:
+    slot = world.slots[_slot_of(world, event)]
+    slot.newest.kill()
+
+    def restart() -> None:
+        if not slot.newest.is_alive:
+            world.add_process(slot)
+
+    world.queue.after(min(event.lasts, 20.0), restart)
+
+
+def _twin(world: World, event: Event) -> None:
+    world.add_process(world.slots[_slot_of(world, event)])
+
+
+def _leave(world: World, event: Event) -> None:
+    world.slots[_slot_of(world, event)].newest.leave()
+
+
+def _control_restart(world: World, event: Event) -> None:
+    control = world.controls[event.target % len(world.controls)]
+    control.stop()
+
+    def start() -> None:
+        if not control.is_up:
+            control.start()
+
+    world.queue.after(min(event.lasts, 20.0), start)
+
+
+def _control_freeze(world: World, event: Event) -> None:
+    world.controls[event.target % len(world.controls)].freeze(min(event.lasts, 20.0))
+
+
+def _database_step(world: World, event: Event) -> None:
+    world.database_clock.step(event.amount)
+
+
+def _runner_step(world: World, event: Event) -> None:
+    world.slots[_slot_of(world, event)].newest.clock.wall_shift += event.amount
+
+
+def _flag(change: RunnerChange) -> Callable[[World, Event], None]:
+    def apply(world: World, event: Event) -> None:
+        runner_id = world.slots[_slot_of(world, event)].runner_id
+        drive(world.operator.change_runner(runner_id, change))
+
+        def undo() -> None:
+            drive(world.operator.change_runner(runner_id, RunnerChange(cordoned=False, drain=DrainMode.NONE)))
+
+        world.queue.after(event.lasts, undo)
+
+    return apply
+
+
+def _camera_off(world: World, event: Event) -> None:
+    camera = world.camera(event.target)
+    drive(world.operator.save_camera(replace(camera, enabled=False)))
+    world.queue.after(event.lasts, lambda: drive(world.operator.save_camera(camera)))
+
+
+def _camera_deleted(world: World, event: Event) -> None:
+    camera = world.camera(event.target)
+    drive(world.operator.remove_camera(camera.camera_id, scope=None))
+    world.queue.after(event.lasts, lambda: drive(world.operator.save_camera(camera)))
+
+
+_APPLY: dict[Fault, Callable[[World, Event], None]] = {
+    Fault.PAUSE: _pause,
+    Fault.SUSPEND: _suspend,
+    Fault.CUT_UP: _cut(up=True, down=False),
+    Fault.CUT_DOWN: _cut(up=False, down=True),
+    Fault.CUT_BOTH: _cut(up=True, down=True),
+    Fault.LOSS: _weather(lambda weather, share: replace(weather, loss=0.05 + 0.5 * share)),
+    Fault.DELAY: _weather(lambda weather, share: replace(weather, slow=0.3, slowest=0.2 + 5.0 * share)),
+    Fault.REPEATS: _weather(lambda weather, share: replace(weather, repeats=0.1 + 0.4 * share)),
+    Fault.KILL: _kill,
+    Fault.TWIN: _twin,
+    Fault.LEAVE: _leave,
+    Fault.CONTROL_RESTART: _control_restart,
+    Fault.CONTROL_FREEZE: _control_freeze,
+    Fault.DATABASE_STEP: _database_step,
+    Fault.RUNNER_STEP: _runner_step,
+    Fault.CORDON: _flag(RunnerChange(cordoned=True)),
+    Fault.DRAIN_SOFT: _flag(RunnerChange(drain=DrainMode.SOFT)),
+    Fault.DRAIN_HARD: _flag(RunnerChange(drain=DrainMode.HARD)),
+    Fault.CAMERA_OFF: _camera_off,
+    Fault.CAMERA_DELETED: _camera_deleted,
+}

@@ -1,0 +1,187 @@
+"""A runner's process in the simulation: the real holder, frames from the cameras it holds, and every way to stall."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+from streamward.drills.simulation.events import EventQueue, HostClock
+from streamward.drills.simulation.network import Link, Network
+from streamward.leases.fence import Stamp
+from streamward.leases.holder import Ask, Holder, HolderState
+from streamward.model.identity import Caller, Role
+from streamward.model.ids import CameraId
+from streamward.protocol import leases as wire
+from streamward.protocol.runner_link import Reply, answer, request
+
+FRAME_EVERY = (0.3, 1.5)
+
+
+class Surroundings:
+    """What a process is plugged into."""
+
+    def __init__(
+        self,
+        queue: EventQueue,
+        rng: random.Random,
+        network: Network,
+        *,
+        to_control: Callable[[Caller, Any, Callable[[Reply], None]], None],
+        to_sink: Callable[[Stamp, float], None],
+        watch: Callable[["RunnerProcess"], None],
+        exited: Callable[["RunnerProcess"], None],
+    ) -> None:
+        self.queue = queue
+        self.rng = rng
+        self.network = network
+        self.to_control = to_control
+        self.to_sink = to_sink
+        self.watch = watch  # called whenever what the process believes may have changed
+        self.exited = exited
+
+
+class RunnerProcess:
+    """One incarnation of one runner, alive until killed, ended or told to stop."""
+
+    def __init__(
+        self,
+        around: Surroundings,
+        holder: Holder,
+        *,
+        clock: HostClock,
+        link: Link,
+        read_clock: Callable[[HostClock], float] = HostClock.boot,
+    ) -> None:
+        self._around = around
+        self.holder = holder
+        self.clock = clock
+        self.link = link
+        self._read_clock = read_clock
+        self.is_alive = True
+        self._paused_until = 0.0
+        self._deferred: list[Callable[[], None]] = []
+        self._polls_at = float("inf")
+        self.caller = Caller(subject=holder.owner.runner_id, role=Role.RUNNER, incarnation=holder.owner.incarnation)
+        self._poll()
+        around.queue.after(around.rng.uniform(*FRAME_EVERY), self._frames)
+
+    def now(self) -> float:
+        """The time this process goes by."""
+        return self._read_clock(self.clock)
+
+    def kill(self) -> None:
+        """-9."""
+        self.is_alive = False
+        self._deferred.clear()
+
+    def leave(self) -> None:
+        """A clean stop: gives everything back, then exits, with asks still under way."""
+        if self._when_awake(self.leave):
+            return
+        owner = self.holder.owner
+        message = wire.ReleaseAll(runner_id=owner.runner_id, incarnation=owner.incarnation)
+        self.holder.end()
+        self._send(message, lambda _: None)
+        self._exit()
+
+    def pause(self, seconds: float) -> None:
+        """Stops being scheduled for a while; frames that had arrived go on their way afterwards."""
+        for camera_id in self.holder.held(self.now()):
+            self._deferred.append(self._publication(camera_id, self.now()))
+        self._paused_until = max(self._paused_until, self._around.queue.now + seconds)
+        self._around.queue.after(seconds, self._resume)
+
+    def suspend(self, seconds: float) -> None:
+        """The whole host sleeps: a pause during which monotonic time stands still."""
+        self.pause(seconds)
+        self.clock.slept += seconds * self.clock.rate
+
+    def thaw(self) -> None:
+        self._paused_until = self._around.queue.now
+        self._resume()
+
+    def wake(self) -> None:
+        """The control plane said that something may be free."""
+        self._around.network.send(self._down_cut, self._woken)
+
+    def _woken(self) -> None:
+        if self.is_alive and not self._when_awake(self._woken):
+            self.holder.wake(self.now())
+            self._poll()
+
+    def _poll(self) -> None:
+        for ask in self.holder.due(self.now()):
+            self._ask(ask)
+        delay = max(0.001, self.clock.true_delay(self.holder.next_due() - self.now() + self.clock.boot()))
+        at = self._around.queue.now + delay
+        if at < self._polls_at - 1e-6:
+            self._polls_at = at
+            self._around.queue.after(delay, self._timed_poll, at)
+
+    def _timed_poll(self, at: float) -> None:
+        if not self.is_alive or at != self._polls_at or self._when_awake(lambda: self._timed_poll(at)):
+            return
+        self._polls_at = float("inf")
+        self._poll()
+
+    def _ask(self, ask: Ask) -> None:
+        self._send(request(ask), lambda reply: self._answered(ask, reply))
+
+    def _send(self, message: Any, replied: Callable[[Reply], None]) -> None:
+        def reply(message: Reply) -> None:
+            self._around.network.send(self._down_cut, replied, message)
+
+        self._around.network.send(self._up_cut, self._around.to_control, self.caller, message, reply)
+
+    def _answered(self, ask: Ask, reply: Reply) -> None:
+        if not self.is_alive or self._when_awake(lambda: self._answered(ask, reply)):
+            return
+        self.holder.receive(ask, answer(reply), self.now())
+        self._around.watch(self)
+        if self.holder.state is HolderState.ENDED:
+            self._exit()
+        else:
+            self._poll()
+
+    def _frames(self) -> None:
+        if not self.is_alive:
+            return
+        self._around.queue.after(self._around.rng.uniform(*FRAME_EVERY), self._frames)
+        if self._around.queue.now < self._paused_until:
+            return
+        now = self.now()
+        for camera_id in self.holder.held(now):
+            self._publish(camera_id, now)
+
+    def _publication(self, camera_id: CameraId, arrived: float) -> Callable[[], None]:
+        return lambda: self._publish(camera_id, arrived)
+
+    def _publish(self, camera_id: CameraId, arrived: float) -> None:
+        stamp = self.holder.stamp(camera_id, arrived=arrived, now=self.now())
+        if stamp is not None:
+            self._around.to_sink(stamp, self._around.queue.now)
+
+    def _when_awake(self, action: Callable[[], None]) -> bool:
+        """While paused, keeps the action for later and says so."""
+        if self._around.queue.now >= self._paused_until:
+            return False
+        self._deferred.append(action)
+        return True
+
+    def _resume(self) -> None:
+        if self._around.queue.now < self._paused_until:
+            return
+        deferred, self._deferred = self._deferred, []
+        for action in deferred:
+            if self.is_alive:
+                action()
+
+    def _exit(self) -> None:
+        if self.is_alive:
+            self.kill()
+            self._around.exited(self)
+
+    def _up_cut(self) -> bool:
+        return self.link.up_cut
+
+    def _down_cut(self) -> bool:
+        return self.link.down_cut

@@ -1,0 +1,89 @@
+"""Which faults happen when: drawn from the seed alone.
+
+Each run switches on a random part of the kinds of fault, so that rare combinations get long stretches of their own.
+"""
+
+import math
+import random
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Fault(StrEnum):
+    """What can go wrong, or be done in the middle."""
+
+    PAUSE = "pause"
+    SUSPEND = "suspend"
+    CUT_UP = "cut-up"
+    CUT_DOWN = "cut-down"
+    CUT_BOTH = "cut-both"
+    LOSS = "loss"
+    DELAY = "delay"
+    REPEATS = "repeats"
+    KILL = "kill"
+    TWIN = "twin"  # a second process with the same runner id
+    LEAVE = "leave"
+    CONTROL_RESTART = "control-restart"
+    CONTROL_FREEZE = "control-freeze"
+    DATABASE_STEP = "database-step"
+    RUNNER_STEP = "runner-step"
+    CORDON = "cordon"
+    DRAIN_SOFT = "drain-soft"
+    DRAIN_HARD = "drain-hard"
+    CAMERA_OFF = "camera-off"
+    CAMERA_DELETED = "camera-deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One fault: when, which, on whom, how long, how much."""
+
+    at: float
+    fault: Fault
+    target: int  # the world takes it modulo what it has
+    lasts: float
+    amount: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Script:
+    """A run, before it runs."""
+
+    runners: int
+    cameras: int
+    controls: int
+    capacity: int  # of each runner
+    events: tuple[Event, ...]
+    heals_at: float
+
+
+def draw(rng: random.Random, *, heals_at: float = 600.0) -> Script:
+    """A script for one seed."""
+    runners = rng.randint(3, 5)
+    cameras = rng.randint(1, 20)
+    kinds = [fault for fault in Fault if rng.random() < 0.45] or [Fault.PAUSE]
+    events: list[Event] = []
+    at = 5.0
+    every = rng.choice((4.0, 8.0, 16.0))
+    while (at := at + rng.expovariate(1 / every)) < heals_at - 1.0:
+        fault = rng.choice(kinds)
+        events.append(
+            Event(at, fault, target=rng.randrange(1000), lasts=_log_uniform(rng, 0.1, 60.0), amount=_step(rng))
+        )
+    return Script(
+        runners=runners,
+        cameras=cameras,
+        controls=rng.choice((1, 1, 2)),
+        capacity=rng.choice((math.ceil(cameras / runners), cameras, cameras, max(1, cameras // runners))),
+        events=tuple(events),
+        heals_at=heals_at,
+    )
+
+
+def _log_uniform(rng: random.Random, low: float, high: float) -> float:
+    return math.exp(rng.uniform(math.log(low), math.log(high)))
+
+
+def _step(rng: random.Random) -> float:
+    """How far a clock is set: beyond what counts as no step, up to an hour, either way."""
+    return rng.choice((-1, 1)) * rng.choice((3600.0, _log_uniform(rng, 1.5, 3600.0)))
