@@ -6,7 +6,7 @@ budget cannot break the takeover objective. Either way no more dials are in flig
 recorder answers.
 
 Guaranteed: within one site, concurrent first dials never exceed the capacity, and dials over any time t never exceed
-capacity + rate·t + reserve, whatever the clock does (time that runs backwards refills nothing).
+capacity + rate·t + reserve·(1 + t / 60 s). Time is what the database's clock ran forwards; backwards refills nothing.
 Not guaranteed: order among waiters; they come back with jitter.
 """
 
