@@ -17,6 +17,11 @@ def cameras(count: int, *, site: str = "site-1", tenant: str = TENANT) -> list[O
     return [an_owned_camera(f"{tenant}-{site}-{n:02}", site=site, tenant=tenant) for n in range(count)]
 
 
+def a_shard(number: int, fleet: list[OwnedCamera]) -> Shard:
+    held = tuple(camera.camera_id for camera in fleet)
+    return Shard(shard_id=ShardId(f"shard-{number}"), tenant_id=TENANT, cameras=held)
+
+
 def sizes(shards: Sequence[Shard]) -> list[int]:
     return [len(shard.cameras) for shard in shards]
 
@@ -34,10 +39,10 @@ def test_a_site_fills_shards_up_to_the_target_and_the_rest_shares_one():
     assert sizes(assign(cameras(30), [])) == [12, 12, 6]
 
 
-def test_cameras_of_a_small_site_stay_together_and_small_sites_share_a_shard():
-    sites = [*cameras(7, site="a"), *cameras(7, site="b"), *cameras(5, site="c"), *cameras(4, site="d")]
+def test_cameras_of_a_small_site_stay_together_and_small_sites_fill_what_large_ones_left():
+    sites = [*cameras(4, site="a"), *cameras(5, site="b"), *cameras(7, site="c"), *cameras(7, site="d")]
     plan = assign(sites, [])
-    assert [{camera_id.split("-")[2] for camera_id in shard.cameras} for shard in plan] == [{"a", "c"}, {"b", "d"}]
+    assert [{camera_id.split("-")[2] for camera_id in shard.cameras} for shard in plan] == [{"b", "c"}, {"a", "d"}]
 
 
 def test_tenants_never_share_a_shard():
@@ -46,23 +51,25 @@ def test_tenants_never_share_a_shard():
 
 
 def test_a_newcomer_joins_the_shard_that_has_most_of_its_site():
-    before = assign([*cameras(3, site="a"), *cameras(9, site="b"), *cameras(4, site="c")], [])
-    after = assign([*cameras(3, site="a"), *cameras(9, site="b"), *cameras(5, site="c")], before)
+    some, most = cameras(5, site="a")[:2], cameras(5, site="a")[2:]
+    before = [a_shard(0, [*some, *cameras(9, site="b")]), a_shard(1, most)]
+    after = assign([*some, *most, *cameras(9, site="b"), an_owned_camera("new", site="a")], before)
     assert moved(before, after) == set()
-    assert homes(after)[CameraId(f"{TENANT}-c-04")] == homes(after)[CameraId(f"{TENANT}-c-00")]
+    assert homes(after)[CameraId("new")] == "shard-1"
 
 
 def test_a_newcomer_of_an_unknown_site_joins_the_fullest_shard_that_has_room():
-    before = assign([*cameras(9, site="a"), *cameras(10, site="b")], [])
-    after = assign([*cameras(9, site="a"), *cameras(10, site="b"), an_owned_camera("new", site="c")], before)
-    assert homes(after)[CameraId("new")] == homes(before)[CameraId(f"{TENANT}-b-00")]
+    full, fuller, fullest = cameras(9, site="a"), cameras(12, site="b"), cameras(10, site="c")
+    before = [a_shard(0, full), a_shard(1, fuller), a_shard(2, fullest)]
+    after = assign([*full, *fuller, *fullest, an_owned_camera("new", site="d")], before)
+    assert homes(after)[CameraId("new")] == "shard-2"
 
 
 def test_when_the_target_shrinks_the_largest_site_of_a_shard_stays():
-    before = assign([*cameras(8, site="a"), *cameras(4, site="b")], [])
-    after = assign([*cameras(8, site="a"), *cameras(4, site="b")], before, target=9)
+    fleet = [*cameras(4, site="a"), *cameras(8, site="b")]
+    after = assign(fleet, [a_shard(0, fleet)], target=9)
     assert sizes(after) == [9, 3]
-    assert moved(before, after) == {CameraId(f"{TENANT}-b-0{n}") for n in (1, 2, 3)}
+    assert moved([a_shard(0, fleet)], after) == {CameraId(f"{TENANT}-a-0{n}") for n in (1, 2, 3)}
 
 
 def test_a_shard_ends_with_its_last_camera_and_its_id_rests_for_one_plan():
