@@ -14,6 +14,10 @@ class NamedDial(Message, frozen=True):
     camera_uuid: Id | None = None
     version: Version | None = None
 
+    def __post_init__(self) -> None:
+        if (self.camera_uuid is None) != (self.version is None):
+            raise ValueError("camera_uuid and version go together")
+
 
 class DialToken(Message, frozen=True):
     """Control plane: go; so many tokens are left."""

@@ -1,6 +1,5 @@
 """The HTTP application: every route over one store, with nothing started and nothing opened."""
 
-from collections.abc import Awaitable
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -72,7 +71,7 @@ def _document(app: FastAPI, routes: Routes) -> None:
     app.openapi = lambda: told  # type: ignore[method-assign]  # FastAPI's own way to replace the document
 
 
-def _unrouted(_request: Request, error: Exception) -> Response | Awaitable[Response]:
+async def _unrouted(_request: Request, error: Exception) -> Response:
     """What the router says when no route takes a call: 404, or 405 with the methods that exist."""
     assert isinstance(error, HTTPException)
     response = problem_response(plain_problem(error.status_code))

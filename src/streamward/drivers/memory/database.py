@@ -18,6 +18,9 @@ class WallClock(Protocol):
     def wall(self) -> datetime: ...
 
 
+DialKey = tuple[SiteId, CameraId | None, Generation | None, int]  # the number tells anonymous dials apart
+
+
 @dataclass(slots=True)
 class Dialing:
     """A dial under way."""
@@ -38,7 +41,7 @@ class MemoryDatabase:
     runners: dict[RunnerId, Runner] = field(default_factory=dict)
     incarnations: set[tuple[RunnerId, Incarnation]] = field(default_factory=set)
     buckets: dict[SiteId, Bucket] = field(default_factory=dict)
-    dials: dict[tuple[SiteId, CameraId | None, Generation | None, int], Dialing] = field(default_factory=dict)
+    dials: dict[DialKey, Dialing] = field(default_factory=dict)
     statuses: dict[CameraId, StreamStatus] = field(default_factory=dict)
 
     def now(self) -> datetime:

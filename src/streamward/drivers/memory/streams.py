@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from streamward.drivers.memory.database import Dialing, MemoryDatabase
+from streamward.drivers.memory.database import Dialing, DialKey, MemoryDatabase
 from streamward.leases import dialing
 from streamward.leases.dialing import Bucket, DialGranted, DialRefused
 from streamward.leases.store import BudgetView, Dial
@@ -17,28 +17,28 @@ class MemoryDials:
 
     def __init__(self, database: MemoryDatabase) -> None:
         self._db = database
-        self._anonymous = 0
 
     async def consume(self, dial: Dial, *, scope: TenantId | None) -> DialGranted | DialRefused | None:
         bucket = self._bucket(dial.site_id, scope)
         if bucket is None:
             return None
         now = self._db.now()
-        if self._key(dial) in self._db.dials:
+        key = self._key(dial) or self._next_anonymous(dial.site_id)
+        if key in self._db.dials:
             return DialGranted(bucket=bucket.refilled(now))
         outcome = dialing.consume(
             bucket, in_flight=self._in_flight(dial.site_id), takeover=self._is_takeover(dial), now=now
         )
         self._db.buckets[dial.site_id] = outcome.bucket
         if isinstance(outcome, DialGranted):
-            self._anonymous += dial.camera_id is None
-            self._db.dials[self._key(dial)] = Dialing(granted_at=now)
+            self._db.dials[key] = Dialing(granted_at=now)
         return outcome
 
     async def finish(self, dial: Dial, *, scope: TenantId | None) -> bool:
         if self._bucket(dial.site_id, scope) is None:
             return False
-        return self._db.dials.pop(self._key(dial), None) is not None
+        key = self._key(dial) or min(self._under_way(dial.site_id, anonymous=True), default=None)
+        return key is not None and self._db.dials.pop(key, None) is not None
 
     async def budget(self, site_id: SiteId, *, scope: TenantId | None) -> BudgetView | None:
         bucket = self._bucket(site_id, scope)
@@ -55,15 +55,25 @@ class MemoryDials:
         grown = max(0, size - bucket.reserve_size)
         return replace(bucket, reserve_size=size, reserve=min(float(size), bucket.reserve + grown))
 
-    def _key(self, dial: Dial) -> tuple[SiteId, CameraId | None, Generation | None, int]:
-        return (dial.site_id, dial.camera_id, dial.generation, 0 if dial.camera_id else self._anonymous)
+    def _key(self, dial: Dial) -> DialKey | None:
+        """A named dial's key; an anonymous one has none, for it cannot be told from the next."""
+        return (dial.site_id, dial.camera_id, dial.generation, 0) if dial.camera_id else None
+
+    def _next_anonymous(self, site_id: SiteId) -> DialKey:
+        return (site_id, None, None, 1 + max((key[3] for key in self._db.dials), default=0))
 
     def _in_flight(self, site_id: SiteId) -> int:
+        return len(self._under_way(site_id))
+
+    def _under_way(self, site_id: SiteId, *, anonymous: bool = False) -> list[DialKey]:
         now = self._db.now()
-        return sum(
-            key[0] == site_id and 0 <= (now - under_way.granted_at).total_seconds() < dialing.IN_FLIGHT_FOR
-            for key, under_way in self._db.dials.items()
-        )
+        return [
+            key
+            for key, dialed in self._db.dials.items()
+            if key[0] == site_id
+            and (key[1] is None or not anonymous)
+            and 0 <= (now - dialed.granted_at).total_seconds() < dialing.IN_FLIGHT_FOR
+        ]
 
     def _is_takeover(self, dial: Dial) -> bool:
         status = self._db.statuses.get(dial.camera_id) if dial.camera_id else None

@@ -1,0 +1,114 @@
+"""S0-071 and S0-072, registration and the operators' flags, through the HTTP application."""
+
+import pytest
+
+from tests.support.app import ControlUnderTest
+
+HEARTBEAT = {
+    "type": "runner.heartbeat",
+    "runner_id": "r1",
+    "streams_owned": 37,
+    "shards": 3,
+    "cpu_pct": 41.2,
+    "mem_mb": 1024,
+    "ts": "2025-08-21T11:00:00Z",
+}
+
+
+@pytest.fixture
+async def control() -> ControlUnderTest:
+    return await ControlUnderTest().with_cameras("cam-1", "cam-2")
+
+
+async def test_the_heartbeat_of_s0_is_accepted_and_tells_the_flags(control: ControlUnderTest) -> None:
+    answer = await control.runner().post("/v1/runners/heartbeat", HEARTBEAT)
+    assert answer.status_code == 200
+    assert answer.json()["cordoned"] is False
+
+
+async def test_a_runner_reads_its_flags(control: ControlUnderTest) -> None:
+    await control.runner().post("/v1/runners/register", {"runner_id": "r1"})
+    answer = await control.runner().get("/v1/runners/r1")
+    assert answer.status_code == 200
+    assert answer.json() == {
+        "runner_id": "r1",
+        "cordoned": False,
+        "drain_mode": "none",
+        "capacity_streams": 40,
+        "incarnation": "inc-1",
+        "site_id": None,
+        "policy": "fast",
+        "last_seen_at": "2026-01-01T12:00:00Z",
+    }
+
+
+async def test_a_runner_does_not_read_another_ones_flags(control: ControlUnderTest) -> None:
+    await control.runner("r2").post("/v1/runners/register", {"runner_id": "r2"})
+    answer = await control.runner("r1").get("/v1/runners/r2")
+    assert (answer.status_code, answer.json()["reason"]) == (403, "wrong-runner")
+    assert (await control.operator().get("/v1/runners/r2")).status_code == 200
+
+
+async def test_an_unknown_runner_is_404(control: ControlUnderTest) -> None:
+    assert (await control.operator().get("/v1/runners/r9")).status_code == 404
+    assert (await control.operator().patch("/v1/runners/r9", {"cordoned": True})).status_code == 404
+
+
+async def test_a_cordoned_runner_takes_no_new_lease_and_keeps_its_own(control: ControlUnderTest) -> None:
+    runner = control.runner()
+    body = {"runner_id": "r1", "camera_uuid": "cam-1", "ttl_seconds": 10}
+    await runner.post("/v1/leases/camera/acquire", body)
+    changed = await control.operator().patch("/v1/runners/r1", {"cordoned": True})
+    assert (changed.status_code, changed.json()["cordoned"]) == (200, True)
+    refused = await runner.post("/v1/leases/camera/acquire", body | {"camera_uuid": "cam-2"})
+    assert (refused.status_code, refused.json()["reason"]) == (409, "runner-cordoned")
+    assert (await runner.post("/v1/leases/camera/renew", body)).status_code == 200
+
+
+async def test_a_change_leaves_alone_what_it_does_not_name(control: ControlUnderTest) -> None:
+    await control.runner().post("/v1/runners/register", {"runner_id": "r1", "capacity_streams": 7})
+    operator = control.operator()
+    await operator.patch("/v1/runners/r1", {"drain_mode": "soft"})
+    answer = (await operator.patch("/v1/runners/r1", {"capacity_streams": 3})).json()
+    assert (answer["drain_mode"], answer["capacity_streams"], answer["cordoned"]) == ("soft", 3, False)
+
+
+@pytest.mark.parametrize("change", [{"cordoned": None}, {"drain_mode": "slow"}, {"capacity_streams": -1}, {"x": 1}, []])
+async def test_a_wrong_change_is_422(control: ControlUnderTest, change: object) -> None:
+    await control.runner().post("/v1/runners/register", {"runner_id": "r1"})
+    before = (await control.operator().get("/v1/runners/r1")).json()
+    assert (await control.operator().patch("/v1/runners/r1", change)).status_code == 422
+    assert (await control.operator().get("/v1/runners/r1")).json() == before
+
+
+async def test_runners_change_and_list_no_runners(control: ControlUnderTest) -> None:
+    runner = control.runner()
+    await runner.post("/v1/runners/register", {"runner_id": "r1"})
+    assert (await runner.patch("/v1/runners/r1", {"cordoned": True})).status_code == 403
+    assert (await runner.get("/v1/runners")).status_code == 403
+
+
+async def test_an_operator_of_one_tenant_has_no_say_over_runners_of_all(control: ControlUnderTest) -> None:
+    await control.runner("r1").post("/v1/runners/register", {"runner_id": "r1"})
+    await control.runner("r2", tenant="t-01").post("/v1/runners/register", {"runner_id": "r2"})
+    operator = control.operator(tenant="t-01")
+    assert [each["runner_id"] for each in (await operator.get("/v1/runners")).json()["items"]] == ["r2"]
+    assert (await operator.patch("/v1/runners/r1", {"cordoned": True})).status_code == 404
+    assert (await operator.patch("/v1/runners/r2", {"cordoned": True})).status_code == 200
+
+
+async def test_release_all_gives_everything_back_and_ends_the_incarnation(control: ControlUnderTest) -> None:
+    runner = control.runner()
+    body = {"runner_id": "r1", "camera_uuid": "cam-1", "ttl_seconds": 10}
+    await runner.post("/v1/leases/camera/acquire", body)
+    answer = await runner.post("/v1/runners/release-all", {"runner_id": "r1"})
+    assert (answer.status_code, answer.json()) == (200, {"released": ["cam-1"]})
+    late = await runner.post("/v1/leases/camera/acquire", body)
+    assert (late.status_code, late.json()["reason"]) == (409, "incarnation-ended")
+    assert (await runner.post("/v1/runners/register", {"runner_id": "r1"})).status_code == 409
+    assert (await runner.post("/v1/runners/heartbeat", HEARTBEAT)).status_code == 409
+
+
+async def test_a_body_for_another_incarnation_than_the_tokens_is_403(control: ControlUnderTest) -> None:
+    answer = await control.runner().post("/v1/runners/register", {"runner_id": "r1", "incarnation": "inc-7"})
+    assert (answer.status_code, answer.json()["reason"]) == (403, "wrong-incarnation")

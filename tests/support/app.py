@@ -1,0 +1,131 @@
+"""The control plane's HTTP application on memory, and a client that holds every answer against its documentation."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, Self
+
+import httpx
+
+from streamward.control.api.application import create_app
+from streamward.control.keys import Keyring, new_keyring
+from streamward.control.tokens import TokenCheck, TokenMint
+from streamward.drivers.memory import MemoryDatabase, MemoryStore
+from streamward.leases.store import Store
+from streamward.model.camera import Camera, LeasePolicyName, Site
+from streamward.model.ids import CameraId, Incarnation, RunnerId, SiteId, TenantId
+from streamward.runtime.bell import Bell
+from streamward.runtime.journal import Journal
+from tests.support.clocks import START, ManualClock
+from tests.support.schema import Document
+
+KEYRING: Keyring = new_keyring()
+PROBLEM = {"$ref": "#/components/schemas/Problem"}
+
+
+class ControlUnderTest:
+    """One control plane in memory: two sites of two tenants, a clock that stands still, tokens for everyone."""
+
+    def __init__(self, *, store: Callable[[MemoryStore], Store] = lambda memory: memory) -> None:
+        self.clock = ManualClock()
+        self.bell = Bell("bell")
+        self.journal = Journal()
+        self.database = MemoryDatabase(clock=self.clock)
+        self.store = MemoryStore(self.database, clock=self.clock, bell=self.bell)
+        self.mint = TokenMint(KEYRING, clock=self.clock)
+        self.app = create_app(
+            store(self.store),
+            bell=self.bell,
+            journal=self.journal,
+            tokens=TokenCheck(KEYRING, clock=self.clock),
+            clock=self.clock,
+        )
+        self.document = Document(self.app.openapi())
+
+    async def with_cameras(self, *camera_ids: str, site: str = "site-a", tenant: str = "t-01", **fields: Any) -> Self:
+        """Adds a site and its cameras."""
+        policy: LeasePolicyName | None = fields.pop("policy", None)
+        await self.store.save_site(
+            Site(site_id=SiteId(site), tenant_id=TenantId(tenant), policy=policy), capacity=10, per_minute=120
+        )
+        for camera_id in camera_ids:
+            await self.store.save_camera(_camera(camera_id, site=site, tenant=tenant, **fields))
+        return self
+
+    def runner(self, runner_id: str = "r1", *, incarnation: str = "inc-1", tenant: str | None = None) -> "Client":
+        """A client with a runner's token."""
+        token = self.mint.runner(
+            RunnerId(runner_id),
+            incarnation=Incarnation(incarnation),
+            tenant_id=None if tenant is None else TenantId(tenant),
+        )
+        return Client(self, token)
+
+    def operator(self, *, tenant: str | None = None) -> "Client":
+        """A client with an operator's token."""
+        return Client(self, self.mint.operator("ada", tenant_id=None if tenant is None else TenantId(tenant)))
+
+    def anyone(self, token: str | None = None) -> "Client":
+        """A client with that token, or none."""
+        return Client(self, token)
+
+    async def pass_time(self, seconds: float) -> None:
+        """Lets time pass as it does with a keeper at work, which looks at the database's clock all the time."""
+        for _ in range(int(seconds)):
+            self.clock.advance(1.0)
+            await self.store.lapse()
+
+
+class Client:
+    """Calls the application in this process; an answer that is not documented fails the test."""
+
+    def __init__(self, control: ControlUnderTest, token: str | None) -> None:
+        self._control = control
+        self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+
+    async def get(self, path: str, **query: Any) -> httpx.Response:
+        return await self.call("GET", path, params=query)
+
+    async def post(self, path: str, body: Any = None) -> httpx.Response:
+        return await self.call("POST", path, json=body)
+
+    async def patch(self, path: str, body: Any) -> httpx.Response:
+        return await self.call("PATCH", path, json=body)
+
+    async def call(self, method: str, path: str, **request: Any) -> httpx.Response:
+        """Any call; headers given here win."""
+        headers = {**self._headers, **request.pop("headers", {})}
+        transport = httpx.ASGITransport(self._control.app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://control") as client:
+            response = await client.request(method, path, headers=headers, **request)
+        _check(self._control.document, response)
+        return response
+
+
+def _check(document: Document, response: httpx.Response) -> None:
+    """Holds an answer against the document, and every refusal against what all refusals must be."""
+    assert response.headers["x-request-id"]
+    operation = document.operation(response.request.method, response.request.url.path)
+    kind = response.headers["content-type"].partition(";")[0]
+    if response.is_error:
+        assert kind == "application/problem+json", response.text
+        assert document.faults(PROBLEM, response.json()) == []
+        assert response.json()["status"] == response.status_code
+        assert "Traceback" not in response.text
+        assert len(response.content) < 1000
+    if operation is not None:
+        documented = operation["responses"].get(str(response.status_code))
+        assert documented, f"{response.status_code} of {response.request.url.path} is not documented: {response.text}"
+        schema = documented["content"][kind]["schema"]
+        assert document.faults(schema, response.text if kind == "text/plain" else response.json()) == []
+
+
+def _camera(camera_id: str, *, site: str, tenant: str, **fields: Any) -> Camera:
+    defaults: dict[str, Any] = {"rtsp_url": f"rtsp://127.0.0.1:8554/{camera_id}", "updated_at": START}
+    return Camera(
+        camera_id=CameraId(camera_id), tenant_id=TenantId(tenant), site_id=SiteId(site), **(defaults | fields)
+    )
+
+
+def instant(text: str) -> datetime:
+    """An instant as it stands on the wire."""
+    return datetime.fromisoformat(text)
