@@ -34,7 +34,7 @@ FIELDS = (
 _LEVELS = {logging.WARNING: "warn"}  # S0's word; the others are Python's in small letters
 _SPELLINGS = {"camera_id": "camera_uuid"}
 _FACTS = logging.getLogger("streamward.facts")
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z0-9]*")
+_WORD = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z][a-z0-9]*")
 _USER_INFO = re.compile(r"(?<=://)[^/?#\s]*@")
 # What logging itself puts on a record; the rest came by `extra`.
 _OWN_ATTRIBUTES = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "fact"}

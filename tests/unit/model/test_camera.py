@@ -1,0 +1,36 @@
+"""Which cameras are wanted, and what of their URLs may be seen."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamward.model.camera import without_credentials
+from tests.support.builders import a_camera
+
+
+@pytest.mark.parametrize(
+    ("enabled", "do_not_process", "wanted"),
+    [(True, False, True), (True, True, False), (False, False, False), (False, True, False)],
+)
+def test_a_camera_is_wanted_if_enabled_and_not_to_be_left_alone(enabled, do_not_process, wanted):
+    assert a_camera(enabled=enabled, do_not_process=do_not_process).is_wanted is wanted
+
+
+@pytest.mark.parametrize(
+    ("url", "seen"),
+    [
+        ("rtsp://10.0.0.7/live", "rtsp://10.0.0.7/live"),
+        ("rtsp://10.0.0.7:554/live?user=a@b", "rtsp://10.0.0.7:554/live?user=a@b"),
+        ("rtsp://admin@10.0.0.7/live", "rtsp://***@10.0.0.7/live"),
+        ("rtsp://admin:secret@10.0.0.7/live", "rtsp://***@10.0.0.7/live"),
+        ("rtsps://admin:p@ss:w@rd@host:322/a", "rtsps://***@host:322/a"),
+        ("file:///clips/a.mp4", "file:///clips/a.mp4"),
+    ],
+)
+def test_user_and_password_are_blacked_out(url, seen):
+    assert without_credentials(url) == seen
+
+
+@given(st.text(st.characters(exclude_characters="/?#*"), min_size=1), st.text(st.characters(exclude_characters="/?#*")))
+def test_no_password_is_ever_seen(user, password):
+    assert without_credentials(f"rtsp://{user}:{password}@host/path") == "rtsp://***@host/path"

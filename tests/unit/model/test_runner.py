@@ -1,0 +1,25 @@
+"""Who takes leases, and who is heard."""
+
+import pytest
+
+from streamward.model.runner import SILENT_AFTER, DrainMode
+from tests.support.builders import a_runner, at
+
+
+@pytest.mark.parametrize(
+    ("cordoned", "drain", "takes"),
+    [
+        (False, DrainMode.NONE, True),
+        (True, DrainMode.NONE, False),
+        (False, DrainMode.SOFT, False),
+        (False, DrainMode.HARD, False),
+        (True, DrainMode.SOFT, False),
+    ],
+)
+def test_a_cordoned_or_draining_runner_takes_no_new_leases(cordoned, drain, takes):
+    assert a_runner(cordoned=cordoned, drain=drain).takes_leases is takes
+
+
+@pytest.mark.parametrize(("later", "healthy"), [(0, True), (SILENT_AFTER, True), (SILENT_AFTER + 0.1, False)])
+def test_a_runner_is_healthy_while_its_heartbeats_come(later, healthy):
+    assert a_runner().is_healthy(at(later)) is healthy
