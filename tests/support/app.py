@@ -1,5 +1,6 @@
 """The control plane's HTTP application on memory, and a client that holds every answer against its documentation."""
 
+import functools
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Self
@@ -39,7 +40,6 @@ class ControlUnderTest:
             tokens=TokenCheck(KEYRING, clock=self.clock),
             clock=self.clock,
         )
-        self.document = Document(self.app.openapi())
 
     async def with_cameras(self, *camera_ids: str, site: str = "site-a", tenant: str = "t-01", **fields: Any) -> Self:
         """Adds a site and its cameras."""
@@ -97,8 +97,14 @@ class Client:
         transport = httpx.ASGITransport(self._control.app)
         async with httpx.AsyncClient(transport=transport, base_url="http://control") as client:
             response = await client.request(method, path, headers=headers, **request)
-        _check(self._control.document, response)
+        _check(_document(), response)
         return response
+
+
+@functools.cache
+def _document() -> Document:
+    """The document, which is the same for every application."""
+    return Document(ControlUnderTest().app.openapi())
 
 
 def _check(document: Document, response: httpx.Response) -> None:

@@ -120,10 +120,16 @@ class TokenMint:
 class TokenCheck:
     """Says who bears a token, and remembers what it has checked."""
 
-    def __init__(self, keyring: Keyring, *, clock: Clock) -> None:
+    def __init__(self, keyring: Keyring, *, clock: Clock, remember: int = REMEMBERED) -> None:
         self._keyring = keyring
         self._clock = clock
+        self._remember_at_most = remember
         self._known: dict[str, tuple[Caller, int]] = {}
+
+    @property
+    def remembered(self) -> int:
+        """How many checked tokens it knows."""
+        return len(self._known)
 
     def caller(self, token: str) -> Caller:
         """Who bears this token; refuses one that does not count now."""
@@ -157,7 +163,7 @@ class TokenCheck:
             raise TokenRefused(TokenFault.INVALID) from None
 
     def _remember(self, token: str, known: tuple[Caller, int]) -> None:
-        if len(self._known) >= REMEMBERED:
+        if len(self._known) >= self._remember_at_most:
             self._known.pop(next(iter(self._known)))
         self._known[token] = known
 

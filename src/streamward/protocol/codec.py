@@ -45,15 +45,12 @@ def decode(body: bytes, kind: type[T]) -> T:
     """The message in a body of JSON."""
     try:
         message = msgspec.json.decode(body, type=kind)
-        json.loads(body, object_pairs_hook=_once, parse_constant=_no_constant)
     except msgspec.ValidationError as err:
+        _check_form(body)  # what is not JSON at all is told as that, also when it begins like a wrong message
         raise InvalidMessage(str(err)) from None
-    except msgspec.DecodeError as err:
+    except (msgspec.DecodeError, UnicodeDecodeError) as err:
         raise MalformedMessage(str(err)) from None
-    except RecursionError:
-        raise MalformedMessage("JSON is nested too deeply") from None
-    except UnicodeDecodeError:
-        raise MalformedMessage("body is not UTF-8") from None
+    _check_form(body)
     return message
 
 
@@ -66,6 +63,18 @@ def decode_query(pairs: Iterable[tuple[str, str]], kind: type[T]) -> T:
         return msgspec.convert(dict(given), kind, strict=False)
     except msgspec.ValidationError as err:
         raise InvalidMessage(str(err)) from None
+
+
+def _check_form(body: bytes) -> None:
+    """Refuses what `msgspec` lets pass or does not come to: fields given twice, and whatever is wrong further on."""
+    try:
+        json.loads(body, object_pairs_hook=_once, parse_constant=_no_constant)
+    except RecursionError:
+        raise MalformedMessage("JSON is nested too deeply") from None
+    except UnicodeDecodeError:
+        raise MalformedMessage("body is not UTF-8") from None
+    except ValueError as err:
+        raise MalformedMessage(f"JSON is malformed: {err}") from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> None:

@@ -1,5 +1,6 @@
 """The HTTP application: every route over one store, with nothing started and nothing opened."""
 
+import functools
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -67,8 +68,11 @@ def create_app(
 
 
 def _document(app: FastAPI, routes: Routes) -> None:
-    told: dict[str, Any] = document(app, routes.schemas)
-    app.openapi = lambda: told  # type: ignore[method-assign]  # FastAPI's own way to replace the document
+    @functools.cache
+    def openapi() -> dict[str, Any]:
+        return document(app, routes.schemas)
+
+    app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's own way to replace the document
 
 
 async def _unrouted(_request: Request, error: Exception) -> Response:

@@ -1,5 +1,6 @@
 """The OpenAPI document, from the same types that decode and encode the messages."""
 
+import functools
 import re
 from collections.abc import Iterable
 from http import HTTPStatus
@@ -33,7 +34,7 @@ class Schemas:
 
     def of(self, kind: Any) -> dict[str, Any]:
         """The schema of a type, or a reference to it."""
-        (schema,), components = msgspec.json.schema_components([kind], ref_template=_REF)
+        schema, components = _described(kind)
         for name, component in components.items():
             assert self.components.setdefault(name, component) == component, f"two messages are named {name}"
         return dict(schema)
@@ -64,10 +65,17 @@ class Schemas:
         return in_path + (list(self._query(query)) if query is not None else [])
 
     def _query(self, query: Any) -> Iterable[dict[str, Any]]:
-        _, components = msgspec.json.schema_components([query], ref_template=_REF)
+        _, components = _described(query)
         schema = components[query.__name__]
         for name, each in schema["properties"].items():
             yield {"name": name, "in": "query", "required": name in schema["required"], "schema": _without_null(each)}
+
+
+@functools.cache
+def _described(kind: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A type's schema, and those that it refers to."""
+    (schema,), components = msgspec.json.schema_components([kind], ref_template=_REF)
+    return schema, components
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:

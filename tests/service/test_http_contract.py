@@ -1,0 +1,187 @@
+"""Every route of the OpenAPI document, called in every way that fails: each answer is one that it documents.
+
+The client in `tests.support.app` holds each answer of every service test against the document; this module makes sure
+that each route meets each kind of refusal, and that the document itself is whole.
+"""
+
+import logging
+from typing import Any
+
+import pytest
+
+from streamward.leases.store import StoreUnavailable
+from streamward.protocol.codec import MAX_BODY
+from tests.support.app import Client, ControlUnderTest
+
+DOCUMENT: dict[str, Any] = ControlUnderTest().app.openapi()
+OPERATIONS = [(path, method) for path, methods in DOCUMENT["paths"].items() for method in methods]
+GUARDED = [each for each in OPERATIONS if DOCUMENT["paths"][each[0]][each[1]]["security"]]
+WITH_BODY = [each for each in OPERATIONS if "requestBody" in DOCUMENT["paths"][each[0]][each[1]]]
+MINIMAL: dict[str, dict[str, Any]] = {
+    "AcquireCamera": {"runner_id": "r1", "camera_uuid": "cam-1", "ttl_seconds": 10},
+    "RenewCamera": {"runner_id": "r1", "camera_uuid": "cam-1", "ttl_seconds": 10},
+    "ReleaseCamera": {"runner_id": "r1", "camera_uuid": "cam-1"},
+    "AcquireCameras": {"runner_id": "r1", "limit": 1},
+    "RenewCameras": {"runner_id": "r1", "cameras": []},
+    "ReleaseCameras": {"runner_id": "r1", "cameras": []},
+    "ReclaimCamera": {"camera_uuid": "cam-1", "version": 1},
+    "RegisterRunner": {"runner_id": "r1"},
+    "Heartbeat": {"runner_id": "r1", "streams_owned": 0},
+    "ReleaseAll": {"runner_id": "r1"},
+    "ChangeRunner": {},
+    "NamedDial": {},
+    "StreamReports": {"items": []},
+}
+
+
+class Unreachable(Exception):
+    """What a driver must not let out, and lets out here."""
+
+
+class Failing:
+    """A store of which every method fails."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def __getattr__(self, _name: str) -> Any:
+        async def fail(*_args: object, **_named: object) -> None:
+            raise self._error
+
+        return fail
+
+
+def filled(path: str) -> str:
+    return path.format(camera_uuid="cam-1", runner_id="r1", site_id="site-a") if "{" in path else path
+
+
+def body_of(path: str, method: str) -> dict[str, Any] | None:
+    operation = DOCUMENT["paths"][path][method]
+    if "requestBody" not in operation:
+        return None
+    return MINIMAL[operation["requestBody"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]]
+
+
+def fitting(control: ControlUnderTest, path: str, method: str) -> Client:
+    """A client that the route lets in."""
+    is_operators = path in {"/metrics", "/v1/leases/reclaim", "/v1/runners"} or method == "patch"
+    return control.operator() if is_operators else control.runner()
+
+
+async def call(client: Client, path: str, method: str) -> int:
+    query = {"timeout_s": 0} if path == "/v1/wait" else {}
+    answer = await client.call(method.upper(), filled(path), json=body_of(path, method), params=query)
+    return answer.status_code
+
+
+@pytest.mark.parametrize(("path", "method"), OPERATIONS)
+async def test_every_route_answers_well_to_whom_it_is_for(path: str, method: str) -> None:
+    control = await ControlUnderTest().with_cameras("cam-1")
+    await control.runner().post("/v1/runners/register", {"runner_id": "r1"})
+    expected = {"/v1/leases/camera/renew": 404, "/v1/leases/reclaim": 409, "/v1/streams/status/batch": 202}
+    assert await call(fitting(control, path, method), path, method) == expected.get(path, 200)
+
+
+@pytest.mark.parametrize(("path", "method"), GUARDED)
+async def test_every_guarded_route_wants_a_token(path: str, method: str) -> None:
+    assert await call(ControlUnderTest().anyone(), path, method) == 401
+
+
+@pytest.mark.parametrize(("path", "method"), GUARDED)
+async def test_a_token_of_the_wrong_role_is_403_where_that_is_documented(path: str, method: str) -> None:
+    control = await ControlUnderTest().with_cameras("cam-1")
+    right_is_operator = path in {"/metrics", "/v1/leases/reclaim", "/v1/runners"} or method == "patch"
+    client = control.runner("r2") if right_is_operator or path == "/v1/runners/{runner_id}" else control.operator()
+    is_documented = "403" in DOCUMENT["paths"][path][method]["responses"]
+    assert (await call(client, path, method) == 403) is is_documented
+
+
+@pytest.mark.parametrize(("path", "method"), WITH_BODY)
+@pytest.mark.parametrize(
+    ("content", "kind", "status"),
+    [
+        (b"{", "application/json", 400),
+        (b'{"x":1}', "application/json", 422),
+        (b"{}", "text/plain", 415),
+        (b" " * (MAX_BODY + 1), "application/json", 413),
+    ],
+    ids=["malformed", "invalid", "text", "large"],
+)
+async def test_every_route_with_a_body_refuses_a_bad_one(
+    path: str, method: str, content: bytes, kind: str, status: int
+) -> None:
+    client = fitting(ControlUnderTest(), path, method)
+    answer = await client.call(method.upper(), filled(path), content=content, headers={"Content-Type": kind})
+    assert answer.status_code == status
+
+
+@pytest.mark.parametrize(("path", "method"), OPERATIONS)
+async def test_a_store_that_does_not_answer_is_503(path: str, method: str) -> None:
+    control = ControlUnderTest(store=lambda _: Failing(StoreUnavailable()))
+    expected = 200 if path in {"/healthz", "/v1/wait"} else 503
+    assert await call(fitting(control, path, method), path, method) == expected
+
+
+@pytest.mark.parametrize(("path", "method"), [("/v1/cameras", "get"), ("/v1/leases/camera/acquire", "post")])
+async def test_what_nobody_expected_is_a_bare_500_and_a_log_line_with_the_stack(
+    path: str, method: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    control = ControlUnderTest(store=lambda _: Failing(Unreachable("password=hunter2")))
+    answer = await control.runner().call(method.upper(), filled(path), json=body_of(path, method))
+    assert answer.status_code == 500
+    assert answer.json()["detail"] == "the control plane failed on this call"
+    assert "hunter2" not in answer.text
+    line = next(record for record in caplog.records if record.name == "streamward.control.http")
+    assert line.levelno == logging.ERROR
+    assert line.exc_info is not None
+    assert vars(line)["request_id"] == answer.headers["x-request-id"]
+
+
+async def test_a_request_id_that_the_client_sent_comes_back() -> None:
+    client = ControlUnderTest().anyone()
+    answer = await client.call("GET", "/healthz", headers={"X-Request-Id": "trace-7"})
+    assert answer.headers["x-request-id"] == "trace-7"
+    for nonsense in ("a b", "x" * 65, "<script>"):
+        answer = await client.call("GET", "/healthz", headers={"X-Request-Id": nonsense})
+        assert answer.headers["x-request-id"] != nonsense
+
+
+async def test_the_document_is_served_to_everyone_and_pages_from_a_cdn_to_nobody() -> None:
+    client = ControlUnderTest().anyone()
+    assert (await client.get("/openapi.json")).json() == DOCUMENT
+    assert (await client.get("/docs")).status_code == 404
+    assert (await client.get("/redoc")).status_code == 404
+
+
+def test_the_document_names_every_call_of_s0() -> None:
+    assert {f"{method.upper()} {path}" for path, method in OPERATIONS} >= {
+        "GET /v1/cameras",
+        "POST /v1/leases/camera/acquire",
+        "POST /v1/leases/camera/renew",
+        "POST /v1/leases/camera/release",
+        "POST /v1/sites/{site_id}/budget/consume",
+        "POST /v1/runners/heartbeat",
+        "GET /v1/runners/{runner_id}",
+        "POST /v1/streams/status/batch",
+    }
+
+
+@pytest.mark.parametrize(("path", "method"), OPERATIONS)
+def test_every_route_documents_itself(path: str, method: str) -> None:
+    operation = DOCUMENT["paths"][path][method]
+    assert operation["summary"].endswith(".")
+    assert {each["name"] for each in operation.get("parameters", []) if each["in"] == "path"} == {
+        part[1:-1] for part in path.split("/") if part.startswith("{")
+    }
+    for status, response in operation["responses"].items():
+        expected = "application/problem+json" if status >= "400" else "application/json"
+        assert list(response["content"]) == (["text/plain"] if (path, status) == ("/metrics", "200") else [expected])
+
+
+def test_every_reference_leads_somewhere() -> None:
+    text = str(DOCUMENT)
+    for name in DOCUMENT["components"]["schemas"]:
+        assert f"#/components/schemas/{name}'" in text, f"{name} is used nowhere"
+    assert text.count("'$ref'") == sum(
+        text.count(f"'#/components/schemas/{name}'") for name in DOCUMENT["components"]["schemas"]
+    )
