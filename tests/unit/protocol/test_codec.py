@@ -1,0 +1,131 @@
+"""One policy for everything that comes in: exactly what was declared, or refused."""
+
+import json
+from datetime import datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamward.protocol.codec import (
+    LONGEST_DETAIL,
+    MAX_BODY,
+    InvalidMessage,
+    MalformedMessage,
+    decode,
+    decode_query,
+    encode,
+)
+from streamward.protocol.fields import Capacity, Id, Message, TtlSeconds
+
+
+class Sample(Message, frozen=True):
+    """A message as others are."""
+
+    name: Id
+    ttl: TtlSeconds = 8.0
+    size: Capacity | None = None
+    inner: "Sample | None" = None
+
+
+class Anything(Message, frozen=True):
+    """A message that takes any JSON in one field."""
+
+    value: object = None
+
+
+SAMPLE = Sample(name="a", ttl=9.0, size=3, inner=Sample(name="b"))
+
+
+def test_what_was_encoded_is_decoded():
+    assert decode(encode(SAMPLE), Sample) == SAMPLE
+
+
+def refusal(body: str | bytes, kind: type = Sample) -> str:
+    with pytest.raises(MalformedMessage) as refused:
+        decode(body.encode() if isinstance(body, str) else body, kind)
+    return f"{type(refused.value).__name__}: {refused.value}"
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("{}", "missing required field `name`"),
+        ('{"name":"a","colour":"red"}', "unknown field `colour`"),
+        ('{"name":"a","ttl":"8"}', "Expected `float`, got `str`"),
+        ('{"name":"a","ttl":0}', ">= 2.0"),
+        ('{"name":"a","ttl":-1}', ">= 2.0"),
+        ('{"name":"a","ttl":1e9}', "<= 600.0"),
+        ('{"name":"a","size":true}', "got `bool`"),
+        ('{"name":"a","size":1.5}', "got `float`"),
+        ('{"name":"a.b"}', "of 1 to 64 letters, digits, '_' or '-' (a UUID in lower case) - at `$.name`"),
+        ('{"name":"a","inner":{"name":"*"}}', "at `$.inner.name`"),
+        ("[]", "Expected `object`, got `array`"),
+        ('{"name":"a","name":"b"}', "a field is given twice"),
+        ('{"name":"a","inner":{"name":"b","ttl":8,"ttl":9}}', "a field is given twice"),
+    ],
+)
+def test_json_that_is_not_the_message_is_invalid(body, said):
+    assert refusal(body).startswith("InvalidMessage: ")
+    assert said in refusal(body)
+
+
+@pytest.mark.parametrize(
+    "body", ["", "{", '{"name":"a"', '{"name":"a"} x', '{"name":"a","ttl":NaN}', '{"name":"a","ttl":Infinity}', "nil"]
+)
+def test_what_is_not_json_is_malformed(body):
+    assert refusal(body).startswith("MalformedMessage: ")
+
+
+@pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity"])
+def test_constants_that_json_does_not_have_are_malformed_in_any_field(constant):
+    assert refusal(f'{{"value":{constant}}}', Anything).startswith("MalformedMessage: ")
+
+
+@pytest.mark.parametrize("body", [b'{"name":"\xff"}', b"\xff\xfe{\x00}\x00", b'{"value":"\xed\xa0\x80"}'])
+def test_text_that_is_not_utf8_is_malformed(body):
+    assert refusal(body, Anything)
+
+
+@pytest.mark.parametrize("body", ["[" * 100_000 + "]" * 100_000, '{"value":' * 100_000 + "1" + "}" * 100_000])
+def test_nesting_without_end_is_refused(body):
+    assert "nested too deeply" in refusal(f'{{"value":{body}}}', Anything)
+
+
+def test_a_refusal_repeats_no_more_than_a_short_beginning():
+    assert len(refusal('{"' + "x" * MAX_BODY + '":1,"name":"a"}')) <= LONGEST_DETAIL + len("InvalidMessage: ")
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    )
+)
+def test_no_json_makes_it_fail_in_another_way(value):
+    body = json.dumps({"value": value}).encode()
+    try:
+        decode(body, Anything)
+    except MalformedMessage:
+        assert b"NaN" in body or b"Infinity" in body or b"\\ud" in body
+
+
+class Query(Message, frozen=True):
+    """A query as others are."""
+
+    enabled: bool | None = None
+    limit: Capacity = 100
+    since: datetime | None = None
+
+
+def test_in_a_query_all_is_text_and_empty_is_none():
+    pairs = [("enabled", "true"), ("limit", "7"), ("since", "")]
+    assert decode_query(pairs, Query) == Query(enabled=True, limit=7)
+
+
+@pytest.mark.parametrize(
+    "pairs", [[("limit", "x")], [("limit", "-1")], [("colour", "red")], [("limit", "1"), ("limit", "2")]]
+)
+def test_a_query_that_was_not_declared_is_invalid(pairs):
+    with pytest.raises(InvalidMessage):
+        decode_query(pairs, Query)
