@@ -44,14 +44,11 @@ def encode(message: Any) -> bytes:
 def decode(body: bytes, kind: type[T]) -> T:
     """The message in a body of JSON."""
     try:
-        message = msgspec.json.decode(body, type=kind)
-    except msgspec.ValidationError as err:
-        _check_form(body)  # what is not JSON at all is told as that, also when it begins like a wrong message
-        raise InvalidMessage(str(err)) from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as err:
-        raise MalformedMessage(str(err)) from None
-    _check_form(body)
-    return message
+        return _decoded(body, kind)
+    except RecursionError:
+        raise MalformedMessage("JSON is nested too deeply") from None
+    except UnicodeDecodeError:
+        raise MalformedMessage("body is not UTF-8") from None
 
 
 def decode_query(pairs: Iterable[tuple[str, str]], kind: type[T]) -> T:
@@ -65,15 +62,23 @@ def decode_query(pairs: Iterable[tuple[str, str]], kind: type[T]) -> T:
         raise InvalidMessage(str(err)) from None
 
 
+def _decoded(body: bytes, kind: type[T]) -> T:
+    try:
+        message = msgspec.json.decode(body, type=kind)
+    except msgspec.ValidationError as err:
+        _check_form(body)  # what is not JSON at all is told as that, also when it begins like a wrong message
+        raise InvalidMessage(str(err)) from None
+    except msgspec.DecodeError as err:
+        raise MalformedMessage(str(err)) from None
+    _check_form(body)
+    return message
+
+
 def _check_form(body: bytes) -> None:
     """Refuses what `msgspec` lets pass or does not come to: fields given twice, and whatever is wrong further on."""
     try:
         json.loads(body, object_pairs_hook=_once, parse_constant=_no_constant)
-    except RecursionError:
-        raise MalformedMessage("JSON is nested too deeply") from None
-    except UnicodeDecodeError:
-        raise MalformedMessage("body is not UTF-8") from None
-    except ValueError as err:
+    except json.JSONDecodeError as err:
         raise MalformedMessage(f"JSON is malformed: {err}") from None
 
 
