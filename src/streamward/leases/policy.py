@@ -8,6 +8,7 @@ Guaranteed: while both clocks run within ±5 % of true time, the owner's trust e
 Not guaranteed: anything for clocks that run further off. The fence (`leases.fence`) does not rest on them.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from streamward.model.camera import LeasePolicyName
@@ -89,6 +90,9 @@ TASK = Policy(name=LeasePolicyName.TASK, ttl=15.0, renew_every=5.0)
 BY_NAME = {policy.name: policy for policy in (FAST, STICKY, TASK)}
 
 
-def applied(*, runner: LeasePolicyName, site: LeasePolicyName | None) -> Policy:
+Policies = Mapping[LeasePolicyName, Policy]
+
+
+def applied(*, runner: LeasePolicyName, site: LeasePolicyName | None, policies: Policies = BY_NAME) -> Policy:
     """The policy of a grant: the site's if it has one, else the runner's."""
-    return BY_NAME[site or runner]
+    return policies[site or runner]

@@ -8,7 +8,7 @@ from streamward.leases import placement
 from streamward.leases.clock_guard import ClockGuard, ClockView
 from streamward.leases.lease import DenialReason, Denied, Grant, Lease, Owner, SessionState
 from streamward.leases.placement import FreeCamera
-from streamward.leases.policy import Terms, applied
+from streamward.leases.policy import BY_NAME, Policies, Terms, applied
 from streamward.leases.store import (
     Claim,
     Granted,
@@ -31,9 +31,10 @@ from streamward.runtime.clock import Clock
 class MemoryLeases:
     """The lease port on a `MemoryDatabase`."""
 
-    def __init__(self, database: MemoryDatabase, *, clock: Clock, bell: Bell) -> None:
+    def __init__(self, database: MemoryDatabase, *, clock: Clock, bell: Bell, policies: Policies = BY_NAME) -> None:
         self._db = database
         self._clock = clock
+        self._policies = policies
         self._bell = bell
         self._guard = ClockGuard()
 
@@ -150,7 +151,8 @@ class MemoryLeases:
 
     def _terms(self, runner: Runner, camera: Camera, ttl: float | None) -> Terms:
         site = self._db.sites.get(camera.site_id)
-        return applied(runner=runner.policy, site=site.policy if site else None).terms(ttl)
+        policy = applied(runner=runner.policy, site=site.policy if site else None, policies=self._policies)
+        return policy.terms(ttl)
 
     def _unfit(self, runner: Runner, owner: Owner) -> Denied | None:
         if not runner.takes_leases:

@@ -6,6 +6,7 @@ from streamward.drivers.memory.database import MemoryDatabase
 from streamward.drivers.memory.fleet import MemoryCameras, MemoryRunners
 from streamward.drivers.memory.leases import MemoryLeaseRecords, MemoryLeases
 from streamward.drivers.memory.streams import MemoryDials, MemoryStatuses
+from streamward.leases.policy import BY_NAME, Policies
 from streamward.runtime.bell import Bell
 from streamward.runtime.clock import Clock
 
@@ -13,8 +14,8 @@ from streamward.runtime.clock import Clock
 class MemoryStore(MemoryLeases, MemoryLeaseRecords, MemoryRunners, MemoryCameras, MemoryDials, MemoryStatuses):
     """One control plane's way into a `MemoryDatabase`, which outlives it."""
 
-    def __init__(self, database: MemoryDatabase, *, clock: Clock, bell: Bell) -> None:
-        MemoryLeases.__init__(self, database, clock=clock, bell=bell)
+    def __init__(self, database: MemoryDatabase, *, clock: Clock, bell: Bell, policies: Policies = BY_NAME) -> None:
+        MemoryLeases.__init__(self, database, clock=clock, bell=bell, policies=policies)
         MemoryLeaseRecords.__init__(self, database)
         MemoryRunners.__init__(self, database, bell=bell)
         MemoryCameras.__init__(self, database, bell=bell)
