@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -50,14 +50,9 @@ def run_for(seconds: float, body: Clockwork, told: Told, *, meanwhile: Callable[
         async with Service("keeper", body, journal=told.journal) as service:
             if meanwhile is not None:
                 meanwhile(service)
-            await passing(seconds)
+            await asyncio.sleep(seconds)
 
     virtual_time.run(main())
-
-
-def passing(seconds: float) -> Coroutine[Any, Any, object]:
-    """Virtual time going by."""
-    return asyncio.wait([asyncio.get_running_loop().create_future()], timeout=seconds)
 
 
 def test_it_ticks_at_once_and_then_whenever_the_tick_said():
@@ -128,7 +123,7 @@ class Endless:
     """A tick that waits for ever."""
 
     async def tick(self) -> float:
-        await passing(1e9)
+        await asyncio.sleep(1e9)
         return 0.0
 
 
@@ -146,7 +141,7 @@ def test_stop_ends_a_rest_and_a_tick_at_once(body):
     async def main() -> float:
         service = Service("keeper", body, journal=Journal())
         service.start()
-        await passing(3.0)
+        await asyncio.sleep(3.0)
         assert service.is_running
         await service.stop()
         assert not service.is_running
