@@ -191,6 +191,8 @@ class Holder:
 
     def next_due(self) -> float:
         """When `due` has something to do at the latest, if no answer comes before."""
+        if self.state is HolderState.ENDED:
+            return math.inf
         channels = [self._channels[kind] for kind in self._kinds()]
         return min(
             channel.due if channel.under_way is None else self._gives_up_at(channel.under_way) for channel in channels
