@@ -43,6 +43,7 @@ class ReclaimKeeper:
 
 
 def _rest(next_expiry_in: float | None) -> float:
-    if next_expiry_in is None:
+    """Until the next lease can expire; one that has, but may not be judged yet, is worth no hurry."""
+    if next_expiry_in is None or next_expiry_in <= 0:
         return SCAN_EVERY
-    return min(SCAN_EVERY, max(0.01, next_expiry_in))
+    return min(SCAN_EVERY, next_expiry_in + 0.001)

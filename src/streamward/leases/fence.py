@@ -4,11 +4,15 @@
     made before the next grant?   ── yes ─→ late     stored and flagged, never the present
     otherwise                     ─────────→ refused
 
+A date that leads the sink's own clock is taken back to it: an owner dates on the late side (`leases.holder`), and no
+later grant may come to stand before an accepted record.
+
 The store must test this in the same statement that stores the record. Then, whatever the broker, the network or a
 thawed process does, accepted records of two owners never share a moment, and nothing is lost that an owner made under
 its lease.
 
-Not guaranteed: anything about records whose `made_at` their maker invented; the fence holds against accidents.
+Not guaranteed: the order of a record against a grant that commits in the same instant, if a sink tests and stores in
+two steps; anything about records whose `made_at` their maker invented; the fence holds against accidents.
 """
 
 from collections.abc import Mapping
@@ -38,8 +42,13 @@ class Stamp:
     made_at: datetime
 
 
-def admit(stamp: Stamp, grants: Mapping[Generation, Grant]) -> Verdict:
-    """Judges a record by the grants of its camera."""
+def dated(stamp: Stamp, *, now: datetime) -> datetime:
+    """The moment under which a sink stores a record that it accepts at database time `now`."""
+    return min(stamp.made_at, now)
+
+
+def admit(stamp: Stamp, grants: Mapping[Generation, Grant], *, now: datetime) -> Verdict:
+    """Judges a record by the grants of its camera, at database time `now`."""
     grant = grants.get(stamp.generation)
     if grant is None or grant.owner != stamp.owner:
         return Verdict.REFUSED  # never granted, or granted to somebody else
@@ -47,4 +56,4 @@ def admit(stamp: Stamp, grants: Mapping[Generation, Grant]) -> Verdict:
     if successor is None:
         return Verdict.LIVE
     # Grants' instants strictly rise with the generation, so the next one alone decides.
-    return Verdict.LATE if stamp.made_at < successor.granted_at else Verdict.REFUSED
+    return Verdict.LATE if dated(stamp, now=now) < successor.granted_at else Verdict.REFUSED

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from streamward.control.keeper import ReclaimKeeper
@@ -60,26 +61,25 @@ class DirectEndpoint:
         raise TypeError(request)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlHost:
+    """Where a control plane runs, and how it is made."""
+
+    queue: EventQueue
+    rng: random.Random
+    clock: HostClock
+    make_store: Callable[[HostClock, Bell], MemoryStore]
+    make_endpoint: Callable[[MemoryStore, Journal], Endpoint]
+    wake: Callable[[], None]  # tells the runners that something may be free
+
+
 class SimulatedControl:
     """One process of the control plane; what it knows dies with it, the database stays."""
 
-    def __init__(
-        self,
-        queue: EventQueue,
-        rng: random.Random,
-        *,
-        clock: HostClock,
-        make_store: Callable[[HostClock, Bell], MemoryStore],
-        make_endpoint: Callable[[MemoryStore, Journal], Endpoint],
-        wake: Callable[[], None],
-        sinks: tuple[Sink, ...],
-    ) -> None:
-        self._queue = queue
-        self._rng = rng
-        self._clock = clock
-        self._make_store = make_store
-        self._make_endpoint = make_endpoint
-        self._bell = RingsRunners(wake)
+    def __init__(self, host: ControlHost, *, sinks: tuple[Sink, ...]) -> None:
+        self._host = host
+        self._queue = host.queue
+        self._bell = RingsRunners(host.wake)
         self._sinks = sinks
         self._life = 0
         self._frozen_until = 0.0
@@ -92,8 +92,8 @@ class SimulatedControl:
         journal = Journal()
         for sink in (*self._sinks, self._notice):
             journal.subscribe(sink)
-        self._store = self._make_store(self._clock, self._bell)
-        self._endpoint = self._make_endpoint(self._store, journal)
+        self._store = self._host.make_store(self._host.clock, self._bell)
+        self._endpoint = self._host.make_endpoint(self._store, journal)
         self._keeper = ReclaimKeeper(self._store, journal)
         self._life += 1
         self.is_up = True
@@ -116,7 +116,7 @@ class SimulatedControl:
     def receive(self, caller: Caller, request: Any, reply: Callable[[Reply], None]) -> None:
         """A request arrived; it is answered after whatever the database makes it wait."""
         if self.is_up:
-            waits = self._rng.uniform(0.0, LOCK_WAIT) if self._rng.random() < 0.02 else 0.0
+            waits = self._host.rng.uniform(0.0, LOCK_WAIT) if self._host.rng.random() < 0.02 else 0.0
             self._queue.after(waits, self._answer, self._life, caller, request, reply)
 
     def _answer(self, life: int, caller: Caller, request: Any, reply: Callable[[Reply], None]) -> None:

@@ -127,7 +127,7 @@ _APPLY: dict[Fault, Callable[[World, Event], None]] = {
     Fault.CUT_DOWN: _cut(up=False, down=True),
     Fault.CUT_BOTH: _cut(up=True, down=True),
     Fault.LOSS: _weather(lambda weather, share: replace(weather, loss=0.05 + 0.5 * share)),
-    Fault.DELAY: _weather(lambda weather, share: replace(weather, slow=0.3, slowest=0.2 + 5.0 * share)),
+    Fault.DELAY: _weather(lambda weather, share: replace(weather, slow=0.4, slowest=0.3 + 1.5 * share)),
     Fault.REPEATS: _weather(lambda weather, share: replace(weather, repeats=0.1 + 0.4 * share)),
     Fault.KILL: _kill,
     Fault.TWIN: _twin,

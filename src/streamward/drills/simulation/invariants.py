@@ -2,21 +2,23 @@
 
 1. No accepted record of generation g is dated at or after the grant of g+1.
 2. No two processes trust a lease on one camera at the same true moment, and none trusts a lease that the store has
-   given back or given away.
+   given back or given away. (A stubborn process, which goes on past its deadline, trusts nothing: its records are left
+   to the fence.)
 3. Generations of a camera rise by one with each grant and are never granted twice, also over deletion.
 4. A grant never goes to an incarnation that gave everything back.
 5. After faults heal, every wanted camera is owned in time, as far as capacity allows; nobody starves.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Protocol
 
 from streamward.drills.simulation.process import RunnerProcess
 from streamward.drivers.memory import MemoryDatabase
 from streamward.leases import facts, fence
 from streamward.leases.fence import Stamp, Verdict
-from streamward.leases.lease import Grant
+from streamward.leases.lease import Grant, Lease
 from streamward.model.ids import CameraId, Generation, Incarnation, RunnerId
 
 
@@ -32,7 +34,16 @@ class Violation:
         return f"{self.invariant} at {self.at:.3f} s: {self.detail}"
 
 
-Admit = Callable[[Stamp, dict[Generation, Grant]], Verdict]
+class Admit(Protocol):
+    """The fence, or one with a planted bug."""
+
+    def __call__(self, stamp: Stamp, grants: Mapping[Generation, Grant], *, now: datetime) -> Verdict: ...
+
+
+class Dated(Protocol):
+    """The date of an accepted record, or one with a planted bug."""
+
+    def __call__(self, stamp: Stamp, *, now: datetime) -> datetime: ...
 
 
 @dataclass(slots=True)
@@ -53,6 +64,7 @@ class Watcher:
     processes: Callable[[], Iterable[RunnerProcess]]
     now: Callable[[], float]
     admit: Admit = fence.admit
+    dated: Dated = fence.dated
     violations: list[Violation] = field(default_factory=list)
     tally: Tally = field(default_factory=Tally)
     _newest: dict[CameraId, Generation] = field(default_factory=dict)
@@ -69,23 +81,25 @@ class Watcher:
     def store(self, stamp: Stamp) -> None:
         """The sink: judges a record that arrived, as the batcher will."""
         grants = self.database.grants.get(stamp.camera_id, {})
-        verdict = self.admit(stamp, grants)
+        now = self.database.now()
+        verdict = self.admit(stamp, grants, now=now)
         if verdict is Verdict.REFUSED:
             self.tally.refused += 1
             return
         self.tally.live += verdict is Verdict.LIVE
         self.tally.late += verdict is Verdict.LATE
         key = (stamp.camera_id, stamp.generation)
-        self._accepted_until[key] = max(stamp.made_at, self._accepted_until.get(key, stamp.made_at))
+        made_at = self.dated(stamp, now=now)
+        self._accepted_until[key] = max(made_at, self._accepted_until.get(key, made_at))
         successor = grants.get(Generation(stamp.generation + 1))
-        if successor is not None and stamp.made_at >= successor.granted_at:
+        if successor is not None and made_at >= successor.granted_at:
             self._fail("accepted after the next grant", f"{stamp.camera_id} generation {stamp.generation}")
 
     def believes(self, process: RunnerProcess) -> None:
         """Checks a process's trust against the store, after an answer changed it."""
         now = process.now()
         for camera_id in process.holder.held(now):
-            lease = self.database.leases[camera_id]
+            lease = self.database.leases.get(camera_id, Lease(camera_id=camera_id))
             if lease.owner != process.holder.owner or lease.generation != process.holder.holds(camera_id, now):
                 self._fail(
                     "trusts what it does not own",

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from streamward.drills.simulation.events import EventQueue, HostClock
@@ -16,27 +17,30 @@ from streamward.protocol.runner_link import Reply, answer, request
 FRAME_EVERY = (0.3, 1.5)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
     """What a process is plugged into."""
 
-    def __init__(
-        self,
-        queue: EventQueue,
-        rng: random.Random,
-        network: Network,
-        *,
-        to_control: Callable[[Caller, Any, Callable[[Reply], None]], None],
-        to_sink: Callable[[Stamp, float], None],
-        watch: Callable[["RunnerProcess"], None],
-        exited: Callable[["RunnerProcess"], None],
-    ) -> None:
-        self.queue = queue
-        self.rng = rng
-        self.network = network
-        self.to_control = to_control
-        self.to_sink = to_sink
-        self.watch = watch  # called whenever what the process believes may have changed
-        self.exited = exited
+    queue: EventQueue
+    rng: random.Random
+    network: Network
+    to_control: Callable[[Caller, Any, Callable[[Reply], None]], None]
+    to_sink: Callable[[Stamp], None]
+    watch: Callable[["RunnerProcess"], None]  # called whenever what the process believes may have changed
+    exited: Callable[["RunnerProcess"], None]
+
+
+class Stubborn(Holder):
+    """Goes on past its deadlines, as if nobody had told it to look: only the fence stands behind it."""
+
+    def stamp(self, camera_id: CameraId, *, arrived: float, now: float) -> Stamp | None:
+        held = self._held.get(camera_id)
+        if held is None:
+            return None
+        return super().stamp(camera_id, arrived=arrived, now=min(now, held.deadline - 1e-3))
+
+    def cameras(self, now: float) -> list[CameraId]:  # noqa: ARG002 - deadlines do not matter to it
+        return list(self._held)
 
 
 class RunnerProcess:
@@ -85,7 +89,7 @@ class RunnerProcess:
 
     def pause(self, seconds: float) -> None:
         """Stops being scheduled for a while; frames that had arrived go on their way afterwards."""
-        for camera_id in self.holder.held(self.now()):
+        for camera_id in self._cameras(self.now()):
             self._deferred.append(self._publication(camera_id, self.now()))
         self._paused_until = max(self._paused_until, self._around.queue.now + seconds)
         self._around.queue.after(seconds, self._resume)
@@ -149,8 +153,11 @@ class RunnerProcess:
         if self._around.queue.now < self._paused_until:
             return
         now = self.now()
-        for camera_id in self.holder.held(now):
+        for camera_id in self._cameras(now):
             self._publish(camera_id, now)
+
+    def _cameras(self, now: float) -> list[CameraId]:
+        return self.holder.cameras(now) if isinstance(self.holder, Stubborn) else self.holder.held(now)
 
     def _publication(self, camera_id: CameraId, arrived: float) -> Callable[[], None]:
         return lambda: self._publish(camera_id, arrived)
@@ -158,7 +165,7 @@ class RunnerProcess:
     def _publish(self, camera_id: CameraId, arrived: float) -> None:
         stamp = self.holder.stamp(camera_id, arrived=arrived, now=self.now())
         if stamp is not None:
-            self._around.to_sink(stamp, self._around.queue.now)
+            self._around.to_sink(stamp)
 
     def _when_awake(self, action: Callable[[], None]) -> bool:
         """While paused, keeps the action for later and says so."""

@@ -53,6 +53,7 @@ class Script:
     cameras: int
     controls: int
     capacity: int  # of each runner
+    stubborn: int | None  # the runner that goes on past its deadlines
     events: tuple[Event, ...]
     heals_at: float
 
@@ -74,10 +75,18 @@ def draw(rng: random.Random, *, heals_at: float = 600.0) -> Script:
         runners=runners,
         cameras=cameras,
         controls=rng.choice((1, 1, 2)),
+        stubborn=_stubborn(rng, runners, kinds),
         capacity=rng.choice((math.ceil(cameras / runners), cameras, cameras, max(1, cameras // runners))),
         events=tuple(events),
         heals_at=heals_at,
     )
+
+
+def _stubborn(rng: random.Random, runners: int, kinds: list[Fault]) -> int | None:
+    """Not beside steps of the database's clock: who goes on past a lease has nothing else to date its records by."""
+    if rng.random() < 0.3 and Fault.DATABASE_STEP not in kinds:
+        return rng.randrange(runners)
+    return None
 
 
 def _log_uniform(rng: random.Random, low: float, high: float) -> float:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from streamward.drills.simulation.control import Endpoint, SimulatedControl, direct, drive
+from streamward.drills.simulation.control import ControlHost, Endpoint, SimulatedControl, direct, drive
 from streamward.drills.simulation.events import DatabaseClock, EventQueue, HostClock
-from streamward.drills.simulation.invariants import Admit, Tally, Violation, Watcher
+from streamward.drills.simulation.invariants import Admit, Dated, Tally, Violation, Watcher
 from streamward.drills.simulation.network import Link, Network
-from streamward.drills.simulation.process import RunnerProcess, Surroundings
+from streamward.drills.simulation.process import RunnerProcess, Stubborn, Surroundings
 from streamward.drills.simulation.script import Event, Script, draw
 from streamward.drivers.memory import MemoryDatabase, MemoryStore
 from streamward.leases import fence
@@ -37,6 +37,7 @@ class Parts:
     store: type[MemoryStore] = MemoryStore
     endpoint: Callable[[MemoryStore, Journal], Endpoint] = direct
     admit: Admit = fence.admit
+    dated: Dated = fence.dated
     read_clock: Callable[[HostClock], float] = HostClock.boot
 
 
@@ -85,16 +86,20 @@ class World:
         self.database = parts.database(clock=self.database_clock)
         self.network = Network(self.queue, self.rng)
         self.watcher = Watcher(
-            self.database, processes=lambda: list(self.processes()), now=lambda: self.queue.now, admit=parts.admit
+            self.database,
+            processes=lambda: list(self.processes()),
+            now=lambda: self.queue.now,
+            admit=parts.admit,
+            dated=parts.dated,
         )
-        self.operator = MemoryStore(self.database, clock=self._host(), bell=Bell("operator"))
+        self.operator = parts.store(self.database, clock=self._host(), bell=Bell("operator"))
         self._add_cameras()
         self.slots: list[Slot] = []
         self.controls = [self._control() for _ in range(self.script.controls)]
         self._around = Surroundings(
-            self.queue,
-            self.rng,
-            self.network,
+            queue=self.queue,
+            rng=self.rng,
+            network=self.network,
             to_control=self._to_control,
             to_sink=self._to_sink,
             watch=self.watcher.believes,
@@ -161,15 +166,15 @@ class World:
             drive(self.operator.save_camera(self.camera(number)))
 
     def _control(self) -> SimulatedControl:
-        return SimulatedControl(
-            self.queue,
-            self.rng,
+        host = ControlHost(
+            queue=self.queue,
+            rng=self.rng,
             clock=self._host(),
             make_store=self._store,
             make_endpoint=self._parts.endpoint,
             wake=self.wake_runners,
-            sinks=(self.watcher.observe, lambda fact: self.note(repr(fact))),
         )
+        return SimulatedControl(host, sinks=(self.watcher.observe, lambda fact: self.note(repr(fact))))
 
     def _store(self, clock: HostClock, bell: Bell) -> MemoryStore:
         return self._parts.store(self.database, clock=clock, bell=bell)
@@ -187,9 +192,10 @@ class World:
             capacity=self.script.capacity,
         )
         spec = HolderSpec(runner=runner, renew_every=self.policy.renew_every, beat_every=1.5)
+        stubborn = runner_id == f"runner-{self.script.stubborn}"
         return RunnerProcess(
             self._around,
-            self._parts.holder(spec),
+            Stubborn(spec) if stubborn else self._parts.holder(spec),
             clock=self._host(),
             link=link,
             read_clock=self._parts.read_clock,
@@ -205,7 +211,7 @@ class World:
     def _to_control(self, caller: Caller, request: Any, reply: Callable[[Reply], None]) -> None:
         self.rng.choice(self.controls).receive(caller, request, reply)
 
-    def _to_sink(self, stamp: Stamp, _at: float) -> None:
+    def _to_sink(self, stamp: Stamp) -> None:
         spooled = self.rng.random() < 0.1
         copies = 2 if self.rng.random() < 0.05 else 1
         for _ in range(copies):

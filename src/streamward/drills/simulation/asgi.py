@@ -1,0 +1,103 @@
+"""The simulated control plane behind its real HTTP application: tokens, decoding, routes and problems included."""
+
+from collections.abc import MutableMapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from streamward.control.api.application import create_app
+from streamward.control.keys import new_keyring
+from streamward.control.tokens import TokenCheck, TokenMint
+from streamward.drills.simulation.control import Endpoint, drive
+from streamward.drills.simulation.events import EPOCH
+from streamward.drills.simulation.world import Parts
+from streamward.drivers.memory import MemoryStore
+from streamward.model.identity import Caller
+from streamward.model.ids import Incarnation, RunnerId
+from streamward.protocol import codec
+from streamward.protocol.leases import CamerasReleased, ReleaseAll
+from streamward.protocol.problem import Problem
+from streamward.protocol.runner_link import PATHS, REPLIES, Reply
+from streamward.runtime.bell import Bell
+from streamward.runtime.journal import Journal
+
+_RELEASE_ALL = "/v1/runners/release-all"
+
+
+class _StandingClock:
+    """Tokens do not age in the simulation: their lifetimes have tests of their own."""
+
+    def wall(self) -> datetime:
+        return EPOCH
+
+    def boot(self) -> float:
+        return 0.0
+
+
+CLOCK = _StandingClock()
+KEYRING = new_keyring()
+MINT = TokenMint(KEYRING, clock=CLOCK)
+
+
+class AsgiEndpoint:
+    """Answers by calling the application as a server would."""
+
+    def __init__(self, store: MemoryStore, journal: Journal) -> None:
+        self._app = create_app(
+            store, bell=Bell("asgi"), journal=journal, tokens=TokenCheck(KEYRING, clock=CLOCK), clock=CLOCK
+        )
+        self._tokens: dict[Caller, str] = {}
+
+    def answer(self, caller: Caller, request: Any) -> Reply:
+        path = _RELEASE_ALL if isinstance(request, ReleaseAll) else PATHS[type(request)]
+        status, body = self._call(path, self._token(caller), codec.encode(request))
+        if status >= 400:
+            return msgspec.json.decode(body, type=Problem)
+        kind: type[Any] = CamerasReleased if isinstance(request, ReleaseAll) else REPLIES[type(request)]
+        reply: Reply = codec.decode(body, kind)
+        return reply
+
+    def _token(self, caller: Caller) -> str:
+        if caller not in self._tokens:
+            assert caller.incarnation is not None
+            self._tokens[caller] = MINT.runner(
+                RunnerId(caller.subject), incarnation=Incarnation(caller.incarnation), tenant_id=caller.tenant_id
+            )
+        return self._tokens[caller]
+
+    def _call(self, path: str, token: str, body: bytes) -> tuple[int, bytes]:
+        sent: list[MutableMapping[str, Any]] = []
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def send(message: MutableMapping[str, Any]) -> None:
+            sent.append(message)
+
+        drive(self._app(_scope(path, token), receive, send))
+        return sent[0]["status"], b"".join(message.get("body", b"") for message in sent[1:])
+
+
+def _scope(path: str, token: str) -> dict[str, Any]:
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": "POST",
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "root_path": "",
+        "headers": [(b"authorization", f"Bearer {token}".encode()), (b"content-type", b"application/json")],
+        "server": ("control", 80),
+        "client": ("runner", 1),
+    }
+
+
+def _endpoint(store: MemoryStore, journal: Journal) -> Endpoint:
+    return AsgiEndpoint(store, journal)
+
+
+OVER_HTTP = Parts(endpoint=_endpoint)

@@ -1,0 +1,337 @@
+"""Mistakes planted on purpose: a simulator that does not catch them proves nothing.
+
+Each is a small change to one part of the real code, of the kind that reviews let pass. `streamward drill simulate --bug
+NAME` shows how it is caught; `tests/simulation` replays the seeds that caught each one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from streamward.control.leasing import LeaseService
+from streamward.drills.simulation.control import DirectEndpoint, Endpoint
+from streamward.drills.simulation.events import EPOCH, HostClock
+from streamward.drills.simulation.world import Parts
+from streamward.drivers.memory import MemoryStore
+from streamward.leases.clock_guard import ClockGuard, ClockView
+from streamward.leases.fence import Stamp, Verdict, admit
+from streamward.leases.holder import Answer, Ask, Holder
+from streamward.leases.lease import Denied, Grant, Lease, Owner, SessionState
+from streamward.leases.policy import Terms
+from streamward.leases.store import Kept, Lapse, Renewal, Renewed
+from streamward.model.camera import Camera
+from streamward.model.identity import Caller
+from streamward.model.ids import CameraId, Generation, TenantId
+from streamward.model.runner import Runner, RunnerSpec
+from streamward.protocol import leases as wire
+from streamward.protocol.problem import Problem
+from streamward.runtime.journal import Journal
+
+
+@dataclass(frozen=True, slots=True)
+class Bug:
+    """A planted mistake."""
+
+    says: str
+    parts: Parts
+
+
+class DeadlineFromAnswer(Holder):
+    def receive(self, ask: Ask, answer: Answer | None, now: float) -> None:
+        if self._is_awaited(ask, now):
+            late = replace(ask, sent=now)
+            self._channels[ask.kind].under_way = late
+            super().receive(late, answer, now)
+
+
+class NoMargin(Holder):
+    def _extend(self, ask: Ask, kept: Kept, *, at: datetime) -> None:
+        super()._extend(ask, kept, at=at)
+        if (held := self._held.get(kept.camera_id)) is not None and held.asked == ask.sent:
+            self._held[kept.camera_id] = replace(held, deadline=ask.sent + kept.ttl)
+
+
+class DeadlineAddsUp(Holder):
+    def _extend(self, ask: Ask, kept: Kept, *, at: datetime) -> None:
+        before = self._held.get(kept.camera_id)
+        super()._extend(ask, kept, at=at)
+        if before is not None and (held := self._held.get(kept.camera_id)) is not None:
+            self._held[kept.camera_id] = replace(held, deadline=max(before.deadline, ask.sent) + kept.ttl / 2)
+
+
+class RevivesGivenBack(Holder):
+    def receive(self, ask: Ask, answer: Answer | None, now: float) -> None:
+        self._given_back.clear()
+        self._channels[ask.kind].under_way = ask  # takes answers that it had given up, and repeats
+        super().receive(ask, answer, min(now, self._gives_up_at(ask) - 1e-6))
+
+
+class ReleasesBeforeStopping(Holder):
+    def drop(self, camera_id: CameraId, now: float) -> None:
+        held = self._held.get(camera_id)
+        super().drop(camera_id, now)
+        if held is not None:
+            self._held[camera_id] = held
+
+
+class RenewsWithoutGeneration(Lease):
+    def renew(self, owner: Owner, generation: Generation, *, ttl: float, now: datetime) -> Lease | None:  # noqa: ARG002
+        return super().renew(owner, self.generation, ttl=ttl, now=now)
+
+
+class ReleasesWithoutGeneration(Lease):
+    def release(
+        self,
+        owner: Owner,
+        generation: Generation | None,  # noqa: ARG002
+        *,
+        made_until: datetime | None,
+        now: datetime,
+    ) -> Lease | None:
+        return super().release(owner, None, made_until=made_until, now=now)
+
+
+class ExpiresEarly(Lease):
+    def acquire(self, owner: Owner, terms: Terms, *, now: datetime, clock: ClockView) -> Lease | Denied:
+        taken = super().acquire(owner, terms, now=now, clock=clock)
+        return taken if isinstance(taken, Denied) else _shortened(taken)
+
+    def renew(self, owner: Owner, generation: Generation, *, ttl: float, now: datetime) -> Lease | None:
+        renewed = super().renew(owner, generation, ttl=ttl, now=now)
+        return renewed and _shortened(renewed)
+
+
+def _shortened(lease: Lease) -> Lease:
+    return replace(lease, expires_at=lease.expires_at - timedelta(seconds=2))
+
+
+class KeepsGeneration(Lease):
+    def acquire(self, owner: Owner, terms: Terms, *, now: datetime, clock: ClockView) -> Lease | Denied:
+        taken = super().acquire(owner, terms, now=now, clock=clock)
+        return taken if isinstance(taken, Denied) else replace(taken, generation=max(self.generation, Generation(1)))
+
+
+class NoFloor(Lease):
+    def acquire(self, owner: Owner, terms: Terms, *, now: datetime, clock: ClockView) -> Lease | Denied:
+        taken = super().acquire(owner, terms, now=now, clock=clock)
+        if isinstance(taken, Denied) or taken.generation == self.generation:
+            return taken
+        return replace(taken, granted_at=now)
+
+
+class PlantedStore(MemoryStore):
+    """A store whose leases are of another make."""
+
+    lease_type: type[Lease] = Lease
+
+    async def save_camera(self, camera: Camera) -> None:
+        await super().save_camera(camera)
+        lease = self._db.leases[camera.camera_id]
+        if type(lease) is Lease:
+            values = {field.name: getattr(lease, field.name) for field in fields(lease)}
+            self._db.leases[camera.camera_id] = self.lease_type(**values)
+
+
+class EchoingStore(PlantedStore):
+    """Answers a renewal with the generation that was asked for."""
+
+    lease_type = RenewsWithoutGeneration
+
+    async def renew(self, renewal: Renewal) -> Renewed | Denied:
+        outcome = await super().renew(renewal)
+        if isinstance(outcome, Denied):
+            return outcome
+        asked = {named.camera_id: named.generation for named in renewal.leases}
+        kept = tuple(replace(each, generation=asked[each.camera_id] or each.generation) for each in outcome.kept)
+        return replace(outcome, kept=kept)
+
+
+class ForgetsGenerations(MemoryStore):
+    async def remove_camera(self, camera_id: CameraId, *, scope: TenantId | None) -> bool:
+        removed = await super().remove_camera(camera_id, scope=scope)
+        if removed:
+            self._db.leases[camera_id] = Lease(camera_id=camera_id, state=SessionState.TERMINATED)
+        return removed
+
+
+class InheritsLeases(MemoryStore):
+    async def register(self, spec: RunnerSpec) -> Runner | Denied:
+        outcome = await super().register(spec)
+        for lease in list(self._db.leases.values()):
+            if lease.owner is not None and lease.owner.runner_id == spec.runner_id:
+                heir = Owner(spec.runner_id, spec.incarnation)
+                self._db.leases[lease.camera_id] = replace(lease, owner=heir)
+        return outcome
+
+
+class EndsNothing(MemoryStore):
+    async def end(self, owner: Owner) -> tuple[CameraId, ...]:
+        runner = self._db.runners.get(owner.runner_id)
+        released = await super().end(owner)
+        if runner is not None:
+            self._db.runners[owner.runner_id] = runner
+        return released
+
+
+class EndsTheRunner(MemoryStore):
+    async def end(self, owner: Owner) -> tuple[CameraId, ...]:
+        released = await super().end(owner)
+        now = self._db.now()
+        for lease in list(self._db.leases.values()):
+            if lease.owner is not None and lease.owner.runner_id == owner.runner_id:
+                self._free(lease.freed(now=now, not_before=lease.expires_at), now)
+        return released
+
+
+class LongTransactions(MemoryStore):
+    """Reads `now()` once in three seconds, as a connection does that is never out of a transaction."""
+
+    _began = -1e9
+
+    def _look(self) -> tuple[datetime, ClockView]:
+        boot = self._clock.boot()
+        if boot - self._began > 3.0:
+            self._began = boot
+            self._frozen = super()._look()
+        return self._frozen
+
+
+class RevokesOnSilence(MemoryStore):
+    async def lapse(self) -> Lapse:
+        now = self._db.now()
+        silent = {runner.incarnation for runner in self._db.runners.values() if not runner.is_healthy(now)}
+        for lease in list(self._db.leases.values()):
+            if lease.owner is not None and lease.owner.incarnation in silent:
+                self._free(lease.freed(now=now, not_before=lease.expires_at), now)
+        return await super().lapse()
+
+
+class ChecksThenActs(MemoryStore):
+    """Decides on rows that it read up to two seconds ago."""
+
+    _read_at = -1e9
+
+    def _take(
+        self, runner: Runner, camera_id: CameraId, owner: Owner, *, now: datetime, clock: ClockView
+    ) -> tuple[Lease, Camera]:
+        current = self._db.leases[camera_id]
+        self._db.leases[camera_id] = self._rows.get(camera_id, current)
+        if not self._db.leases[camera_id].is_open(now, clock):
+            self._db.leases[camera_id] = current
+        return super()._take(runner, camera_id, owner, now=now, clock=clock)
+
+    def _look(self) -> tuple[datetime, ClockView]:
+        if self._clock.boot() - self._read_at > 2.0:
+            self._read_at = self._clock.boot()
+            self._rows = dict(self._db.leases)
+        return super()._look()
+
+
+class _AlwaysJudges(ClockView):
+    def may_judge(self, *, now: datetime, ttl: float) -> bool:  # noqa: ARG002
+        return True
+
+
+class NoGuard(ClockGuard):
+    def view(self, boot: float) -> ClockView:  # noqa: ARG002
+        return _AlwaysJudges(expected_at=None, steady_for=0.0)
+
+
+class JudgesFromTheStart(ClockGuard):
+    def view(self, boot: float) -> ClockView:
+        view = super().view(boot)
+        if view.expected_at is None:
+            return _AlwaysJudges(expected_at=None, steady_for=0.0)
+        return replace(view, steady_for=1e9)
+
+
+class UnguardedStore(MemoryStore):
+    guard_type: type[ClockGuard] = NoGuard
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._guard = self.guard_type()
+
+
+class AnswersKept(LeaseService):
+    async def renew_many(self, caller: Caller, message: wire.RenewCameras) -> wire.CamerasRenewed | Problem:
+        outcome = await super().renew_many(caller, message)
+        if isinstance(outcome, Problem):
+            return outcome
+        asked = {each.camera_uuid: each.version for each in message.cameras}
+        kept = [wire.RenewedLease(camera_uuid=lost, version=asked[lost], ttl_ms=8000) for lost in outcome.lost]
+        return wire.CamerasRenewed(
+            server_time=outcome.server_time,
+            renewed=[*outcome.renewed, *kept],
+            lost=[],
+            busy=outcome.busy,
+            unlisted=outcome.unlisted,
+        )
+
+
+def compares_text(stamp: Stamp, grants: Mapping[Generation, Grant], *, now: datetime) -> Verdict:
+    newest = max(grants, key=str, default=Generation(0))
+    if str(stamp.generation) >= str(newest):
+        return Verdict.LIVE
+    return admit(stamp, grants, now=now)
+
+
+def accepts_all_late(stamp: Stamp, grants: Mapping[Generation, Grant], *, now: datetime) -> Verdict:
+    verdict = admit(stamp, grants, now=now)
+    return Verdict.LATE if verdict is Verdict.REFUSED else verdict
+
+
+def trusts_the_future(stamp: Stamp, *, now: datetime) -> datetime:  # noqa: ARG001
+    return stamp.made_at
+
+
+def _leases(kind: type[Lease]) -> Parts:
+    return Parts(store=type("Planted", (PlantedStore,), {"lease_type": kind}))
+
+
+def _answers_kept(store: MemoryStore, journal: Journal) -> Endpoint:
+    return DirectEndpoint(AnswersKept(store, journal))
+
+
+def _by_wall(clock: HostClock) -> float:
+    return (clock.wall() - EPOCH).total_seconds()
+
+
+_FROM_START = Parts(store=type("Planted", (UnguardedStore,), {"guard_type": JudgesFromTheStart}))
+
+BUGS: dict[str, Bug] = {
+    "deadline-from-answer": Bug(
+        "the deadline counts from the answer, not from the ask", Parts(holder=DeadlineFromAnswer)
+    ),
+    "no-margin": Bug("a lease is trusted for its whole ttl", Parts(holder=NoMargin)),
+    "deadline-adds-up": Bug("each renewal adds to the deadline", Parts(holder=DeadlineAddsUp)),
+    "revives-given-back": Bug("a late or repeated answer revives what was given back", Parts(holder=RevivesGivenBack)),
+    "releases-before-stopping": Bug(
+        "a camera is given back before it is stopped", Parts(holder=ReleasesBeforeStopping)
+    ),
+    "wall-clock": Bug("deadlines are kept on the wall clock", Parts(read_clock=_by_wall)),
+    "monotonic-clock": Bug("deadlines stand still while the host sleeps", Parts(read_clock=HostClock.monotonic)),
+    "renew-without-generation": Bug("a renewal does not name its generation", Parts(store=EchoingStore)),
+    "release-without-generation": Bug("a release does not name its generation", _leases(ReleasesWithoutGeneration)),
+    "inherited-incarnation": Bug("a new process inherits its forerunner's leases", Parts(store=InheritsLeases)),
+    "expires-early": Bug("a lease expires two seconds early", _leases(ExpiresEarly)),
+    "generation-kept": Bug("a new owner gets the old generation", _leases(KeepsGeneration)),
+    "generation-reset-on-delete": Bug("a camera made anew starts at generation 1", Parts(store=ForgetsGenerations)),
+    "no-floor": Bug("a grant may be dated before its forerunner's last record", _leases(NoFloor)),
+    "late-acquire-after-release-all": Bug(
+        "giving everything back does not end the incarnation", Parts(store=EndsNothing)
+    ),
+    "release-all-by-runner": Bug(
+        "giving everything back frees a later incarnation's leases", Parts(store=EndsTheRunner)
+    ),
+    "now-in-long-transaction": Bug("time stands still inside a transaction", Parts(store=LongTransactions)),
+    "revoke-on-silence": Bug("a missing heartbeat frees a lease that has not expired", Parts(store=RevokesOnSilence)),
+    "check-then-act": Bug("a grant is decided on rows read earlier", Parts(store=ChecksThenActs)),
+    "no-clock-guard": Bug("a step of the database's clock expires leases", Parts(store=UnguardedStore)),
+    "judges-from-the-start": Bug("a control plane judges expiry as soon as it starts", _FROM_START),
+    "answers-kept": Bug("a lost lease is answered as kept", Parts(endpoint=_answers_kept)),
+    "fence-compares-text": Bug("the fence compares generations as text", Parts(admit=compares_text)),
+    "fence-accepts-all-late": Bug("the fence takes whatever an earlier owner made", Parts(admit=accepts_all_late)),
+    "fence-trusts-the-future": Bug("the fence takes dates that lead its own clock", Parts(dated=trusts_the_future)),
+}
