@@ -1,122 +1,123 @@
-"""Every reason why a camera does not run, and the one why it does."""
+"""Why a camera is not running: every code has its situation."""
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
+from streamward.leases.lease import Lease
 from streamward.leases.store import BudgetView
 from streamward.leases.why import REPORT_WITHIN, ReasonCode, Situation, explain
+from streamward.model.camera import Camera
 from streamward.model.ids import Generation, RunnerId, SiteId, TenantId
-from streamward.model.runner import DrainMode
+from streamward.model.runner import DrainMode, Runner
 from streamward.model.status import StreamState, StreamStatus, Substate
-from tests.support.builders import START, a_bucket, a_camera, a_lease, a_load, a_runner, at
+from tests.support.builders import CAMERA, a_bucket, a_camera, a_lease, a_load, a_runner, at
 
-FREE = a_load(unowned=1, free_slots=4, now=START)
-EMPTY = BudgetView(bucket=a_bucket(tokens=0.5), in_flight=0)
+NOW = at(4)
+STREAMING = StreamStatus(camera_id=CAMERA, runner_id=RunnerId("runner-1"), state=StreamState.STREAMING, ts=NOW)
+FREE = Lease(camera_id=CAMERA)
 
 
-def a_report(state: StreamState = StreamState.STREAMING, **changed: Any) -> StreamStatus:
-    report = StreamStatus(
-        camera_id=a_camera().camera_id, runner_id=RunnerId("runner-1"), state=state, ts=START, streamed_at=START
+def situation(
+    *,
+    camera: Camera | None = None,
+    lease: Lease | None = None,
+    status: StreamStatus | None = STREAMING,
+    runners: Sequence[Runner] | None = None,
+    free_slots: int = 1,
+    tokens: float = 10.0,
+) -> Situation:
+    """A camera that runs, but for what is said."""
+    return Situation(
+        camera=camera or a_camera(),
+        lease=lease or a_lease(),
+        runners=[a_runner()] if runners is None else runners,
+        load=a_load(free_slots=free_slots, now=NOW),
+        budget=BudgetView(bucket=a_bucket(tokens=tokens), in_flight=0),
+        status=status,
+        now=NOW,
     )
-    return replace(report, **changed)
 
 
-def a_situation(**changed: Any) -> Situation:
-    """An enabled camera whose lease is fresh, of which nothing was reported."""
-    seen = Situation(
-        camera=a_camera(), lease=a_lease(), runners=[a_runner()], load=FREE, budget=None, status=None, now=START
-    )
-    return replace(seen, **changed)
+def codes(seen: Situation) -> list[ReasonCode]:
+    return [reason.code for reason in explain(seen)]
 
 
-def codes(**changed: Any) -> list[str]:
-    return [reason.code.value for reason in explain(a_situation(**changed))]
+def in_state(state: StreamState, *, substate: Substate | None = None) -> StreamStatus:
+    return replace(STREAMING, state=state, substate=substate)
 
 
-def test_a_camera_that_nobody_wants() -> None:
-    assert codes(camera=a_camera(enabled=False)) == ["disabled"]
-    assert codes(camera=a_camera(do_not_process=True)) == ["do-not-process"]
-    assert codes(camera=a_camera(enabled=False, do_not_process=True)) == ["disabled", "do-not-process"]
+CONNECTING = in_state(StreamState.CONNECTING)
+FOREIGN = replace(a_runner(), tenant_id=TenantId("other"))
+SILENT = replace(a_runner(), last_seen_at=at(-60))
+GONE = replace(a_runner(), incarnation=None)
+ELSEWHERE = replace(a_runner(), site_id=SiteId("other"))
+
+SITUATIONS = [
+    (ReasonCode.DISABLED, situation(camera=a_camera(enabled=False))),
+    (ReasonCode.DO_NOT_PROCESS, situation(camera=a_camera(do_not_process=True))),
+    (ReasonCode.NOT_OWNED, situation(lease=FREE)),
+    (ReasonCode.NO_RUNNER, situation(lease=FREE, runners=[])),
+    (ReasonCode.NO_RUNNER, situation(lease=FREE, runners=[SILENT, GONE, FOREIGN])),
+    (ReasonCode.SITE_MISMATCH, situation(lease=FREE, runners=[ELSEWHERE])),
+    (ReasonCode.RUNNERS_CORDONED, situation(lease=FREE, runners=[a_runner(drain=DrainMode.SOFT)])),
+    (ReasonCode.NO_CAPACITY, situation(lease=FREE, free_slots=0)),
+    (ReasonCode.NO_REPORT, situation(status=None)),
+    (ReasonCode.NO_REPORT, situation(status=replace(STREAMING, runner_id=RunnerId("runner-0")))),
+    (ReasonCode.NO_REPORT, situation(status=replace(STREAMING, generation=Generation(7)))),
+    (ReasonCode.CONNECTING, situation(status=CONNECTING)),
+    (ReasonCode.DISCONNECTED, situation(status=in_state(StreamState.DISCONNECTED))),
+    (ReasonCode.STALLED, situation(status=in_state(StreamState.STREAMING, substate=Substate.STALLED))),
+    (ReasonCode.AUTH_PARKED, situation(status=in_state(StreamState.DISCONNECTED, substate=Substate.PARKED))),
+    (ReasonCode.DEGRADED, situation(status=in_state(StreamState.DISCONNECTED, substate=Substate.DEGRADED))),
+    (
+        ReasonCode.WAITING_FOR_KEYFRAME,
+        situation(status=in_state(StreamState.CONNECTING, substate=Substate.WAITING_FOR_KEYFRAME)),
+    ),
+    (ReasonCode.RUNNING, situation()),
+    (ReasonCode.RUNNING, situation(status=replace(STREAMING, generation=Generation(1), streamed_at=NOW))),
+]
 
 
-@pytest.mark.parametrize(
-    ("runner", "code"),
-    [
-        ({}, "not-owned"),
-        ({"last_seen_at": at(-6)}, "no-runner"),
-        ({"incarnation": None}, "no-runner"),
-        ({"tenant_id": TenantId("other")}, "no-runner"),
-        ({"site_id": SiteId("other")}, "site-mismatch"),
-        ({"cordoned": True}, "runners-cordoned"),
-        ({"drain": DrainMode.SOFT}, "runners-cordoned"),
-    ],
-)
-def test_a_free_camera_and_who_could_take_it(runner: dict[str, Any], code: str) -> None:
-    assert codes(lease=None, runners=[replace(a_runner(), **runner)]) == [code]
-
-
-def test_a_free_camera_when_everyone_is_full() -> None:
-    assert codes(lease=None, load=a_load(unowned=1, free_slots=0, now=START)) == ["no-capacity"]
-
-
-def test_a_lease_without_an_owner_is_as_free_as_none() -> None:
-    assert codes(lease=replace(a_lease(), owner=None)) == ["not-owned"]
-
-
-def test_an_expired_lease_says_whether_its_owner_may_come_back() -> None:
-    assert codes(now=at(8), runners=[]) == ["orphaned", "no-runner"]
-    assert codes(lease=a_lease(soft_for=60), now=at(10), runners=[]) == ["soft-window", "no-runner"]
-    (soft, _) = explain(a_situation(lease=a_lease(soft_for=60), now=at(10)))
-    assert soft.detail == "runner runner-1 is silent and may still come back, for 58 s more"
-
-
-def test_an_owner_that_reports_nothing() -> None:
-    assert codes() == ["no-report"]
-    assert codes(budget=EMPTY) == ["budget-empty", "no-report"]
-    assert codes(budget=BudgetView(bucket=a_bucket(tokens=1.0), in_flight=0)) == ["no-report"]
+@pytest.mark.parametrize(("code", "seen"), SITUATIONS)
+def test_one_thing_that_is_wrong_is_the_one_reason(code, seen):
+    assert codes(seen) == [code]
+    assert explain(seen)[0].detail
 
 
 @pytest.mark.parametrize(
-    "other",
-    [
-        {"runner_id": RunnerId("runner-0")},
-        {"generation": Generation(7)},
-        {"streamed_at": at(-REPORT_WITHIN - 1)},
-        {"streamed_at": None, "ts": at(-REPORT_WITHIN - 1)},
-    ],
+    ("soft_for", "code"), [(0.0, ReasonCode.ORPHANED), (1.0, ReasonCode.ORPHANED), (2.0, ReasonCode.SOFT_WINDOW)]
 )
-def test_a_report_of_somebody_else_or_of_long_ago_says_nothing(other: dict[str, Any]) -> None:
-    assert codes(status=a_report(**other)) == ["no-report"]
+def test_an_expired_lease_is_named_with_who_could_take_it(soft_for, code):
+    expired = replace(a_lease(soft_for=soft_for), expires_at=at(3))
+    assert codes(situation(lease=expired)) == [code, ReasonCode.NOT_OWNED]
 
 
-def test_a_stream_that_runs() -> None:
-    assert codes(status=a_report()) == ["running"]
-    assert codes(status=a_report(generation=Generation(1)), budget=EMPTY) == ["running"]
+def test_both_reasons_not_to_want_a_camera_are_told():
+    seen = situation(camera=a_camera(enabled=False, do_not_process=True))
+    assert codes(seen) == [ReasonCode.DISABLED, ReasonCode.DO_NOT_PROCESS]
 
 
-@pytest.mark.parametrize(
-    ("substate", "code"),
-    [
-        (Substate.STALLED, "stalled"),
-        (Substate.PARKED, "auth-parked"),
-        (Substate.DEGRADED, "degraded"),
-        (Substate.WAITING_FOR_KEYFRAME, "waiting-for-keyframe"),
-    ],
-)
-def test_a_stream_that_does_not_simply_run(substate: Substate, code: str) -> None:
-    assert codes(status=a_report(substate=substate)) == [code]
-    assert codes(status=a_report(StreamState.CONNECTING, substate=substate), budget=EMPTY) == [code]
+def test_an_empty_budget_is_told_before_the_state_that_it_causes():
+    assert codes(situation(status=CONNECTING, tokens=0.9)) == [ReasonCode.BUDGET_EMPTY, ReasonCode.CONNECTING]
+    assert codes(replace(situation(status=CONNECTING), budget=None)) == [ReasonCode.CONNECTING]
 
 
-def test_a_stream_that_is_being_connected_says_its_last_error() -> None:
-    assert codes(status=a_report(StreamState.CONNECTING), budget=EMPTY) == ["budget-empty", "connecting"]
-    (reason,) = explain(a_situation(status=a_report(StreamState.CONNECTING, error_code="TCP_TIMEOUT")))
+def test_a_camera_that_was_never_leased_is_free():
+    assert codes(replace(situation(), lease=None)) == [ReasonCode.NOT_OWNED]
+
+
+@pytest.mark.parametrize(("age", "code"), [(REPORT_WITHIN, ReasonCode.RUNNING), (15.1, ReasonCode.NO_REPORT)])
+def test_streaming_is_believed_for_three_reports(age, code):
+    assert codes(situation(status=replace(STREAMING, ts=at(4 - age)))) == [code]
+
+
+def test_the_error_of_a_report_is_told():
+    (reason,) = explain(situation(status=replace(CONNECTING, error_code="TCP_TIMEOUT")))
     assert reason.detail == "its owner is connecting (TCP_TIMEOUT)"
-    assert codes(status=a_report(StreamState.DISCONNECTED)) == ["disconnected"]
 
 
-def test_every_code_is_met_in_this_module() -> None:
-    text = __loader__.get_source(__name__)  # type: ignore[name-defined]
-    assert all(f'"{code.value}"' in text for code in ReasonCode)
+def test_every_code_has_its_situation():
+    told = {code for code, _ in SITUATIONS} | {ReasonCode.ORPHANED, ReasonCode.SOFT_WINDOW, ReasonCode.BUDGET_EMPTY}
+    assert told == set(ReasonCode)

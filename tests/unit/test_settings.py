@@ -1,0 +1,110 @@
+"""Settings: where they come from, and what is refused in one sentence."""
+
+from pathlib import Path
+
+import pytest
+
+from streamward.settings import Settings, SettingsRefused, load, render_example, render_page, variables
+
+NOWHERE = Path("no-such-file.env")
+
+
+def refusal(**environment: str) -> str:
+    with pytest.raises(SettingsRefused) as refused:
+        load({f"STREAMWARD_{name}": value for name, value in environment.items()}, file=NOWHERE)
+    return str(refused.value)
+
+
+def test_without_an_environment_there_are_the_defaults() -> None:
+    settings = load({}, file=NOWHERE)
+    assert settings == Settings()
+    assert (settings.host, settings.port) == ("127.0.0.1", 8080)
+    assert (settings.lease.ttl_s, settings.lease.renew_interval_s) == (8.0, 2.0)
+    assert settings.database_url == "sqlite:///data/streamward.db"
+    assert settings.key_file == Path("data/keys/signing.pem")
+
+
+def test_the_environment_is_read() -> None:
+    settings = load(
+        {
+            "STREAMWARD_DATA": "elsewhere",
+            "STREAMWARD_PORT": "0",
+            "STREAMWARD_DATABASE_URL": "postgresql://u:hunter2@db/x",
+            "STREAMWARD_LEASE_TTL_S": "20",
+            "streamward_log_level": "debug",
+            "PORT": "9",
+        },
+        file=NOWHERE,
+    )
+    assert (settings.data, settings.port, settings.lease.ttl_s) == (Path("elsewhere"), 0, 20.0)
+    assert (settings.log.level, settings.log.format) == ("debug", "auto")
+    assert settings.database_url == "postgresql://u:hunter2@db/x"
+    assert "hunter2" not in repr(settings)
+
+
+def test_an_empty_variable_is_none() -> None:
+    assert load({"STREAMWARD_DATABASE_URL": "", "STREAMWARD_PORT": ""}, file=NOWHERE) == Settings()
+
+
+def test_the_environment_wins_over_the_file(tmp_path: Path) -> None:
+    file = tmp_path / ".env"
+    file.write_text("STREAMWARD_PORT=1\nSTREAMWARD_LEASE_TTL_S=30\nSTREAMWARD_LEASE_RENEW_INTERVAL_S=3\nOTHER=x\n")
+    settings = load({"STREAMWARD_PORT": "2", "STREAMWARD_LEASE_TTL_S": "40"}, file=file)
+    assert (settings.port, settings.lease.ttl_s, settings.lease.renew_interval_s) == (2, 40.0, 3.0)
+
+
+def test_timings_that_contradict_each_other_are_refused_by_name() -> None:
+    said = refusal(LEASE_TTL_S="8", LEASE_RENEW_INTERVAL_S="3.5")
+    assert said == (
+        "STREAMWARD_LEASE_TTL_S and STREAMWARD_LEASE_RENEW_INTERVAL_S contradict each other: "
+        "lease ttl 8 s is trusted for 6.7 s, but renewing every 3.5 s needs 8 s: raise the ttl or renew more often"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PORT", "http"),
+        ("PORT", "65536"),
+        ("LEASE_TTL_S", "nan"),
+        ("LEASE_TTL_S", "1e9"),
+        ("LEASE_RENEW_INTERVAL_S", "0"),
+        ("LOG_LEVEL", "loud"),
+        ("DATABASE_URL", "mysql://u:hunter2@x/y"),
+    ],
+)
+def test_a_value_that_cannot_be_meant_is_refused_by_name(name: str, value: str) -> None:
+    said = refusal(**{name: value})
+    assert f"STREAMWARD_{name}" in said
+    assert "hunter2" not in said
+
+
+@pytest.mark.parametrize("name", ["DATABASE_ULR", "LEASE_TTL", "LEASE_RENEW_INTERVALL_S", "LOGLEVEL"])
+def test_a_misspelled_name_is_refused(name: str) -> None:
+    assert f"STREAMWARD_{name} is not a setting" in refusal(**{name: "1"})
+
+
+@pytest.mark.parametrize(
+    "name", ["STREAMWARD_REQUIRE_ALL", "STREAMWARD_CONTROL_SERVICE_HOST", "STREAMWARD_DATABASE_PORT"]
+)
+def test_what_others_set_under_our_prefix_is_left_alone(name: str) -> None:
+    assert load({name: "tcp://10.0.0.1:80"}, file=NOWHERE) == Settings()
+
+
+def test_settings_do_not_change() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        Settings().port = 1
+
+
+def test_the_page_and_the_example_tell_every_setting() -> None:
+    for variable in variables():
+        assert f"| `{variable.name}` |" in render_page()
+        assert f"# {variable.name}=" in render_example()
+        assert variable.meaning
+    assert len(variables()) == 9
+
+
+def test_the_example_with_everything_uncommented_is_the_defaults(tmp_path: Path) -> None:
+    file = tmp_path / ".env"
+    file.write_text(render_example().replace("# STREAMWARD_", "STREAMWARD_"))
+    assert load({}, file=file) == Settings()
