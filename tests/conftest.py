@@ -64,7 +64,10 @@ def nothing_left_behind() -> Iterator[None]:
     """Fails a test that leaves a thread or a child process running."""
     threads, children = set(threading.enumerate()), _children()
     yield
-    left = [thread for thread in set(threading.enumerate()) - threads if thread.is_alive()]
+    started = set(threading.enumerate()) - threads
+    for thread in started:
+        thread.join(timeout=1)  # a driver may answer a moment before its thread ends
+    left = [thread for thread in started if thread.is_alive()]
     assert not left, f"threads left behind: {left}"
     assert not _children() - children, f"child processes left behind: {_children() - children}"
 
