@@ -8,9 +8,10 @@ from streamward.leases.lease import Grant, Lease, Owner, SessionState
 from streamward.leases.policy import Terms
 from streamward.leases.sharding import OwnedCamera
 from streamward.leases.store import Orphan, SiteLoad
-from streamward.model.camera import Camera, LeasePolicyName
+from streamward.model.camera import Camera, LeasePolicyName, Site
 from streamward.model.ids import CameraId, Generation, Incarnation, RunnerId, SiteId, TenantId
-from streamward.model.runner import DrainMode, Runner
+from streamward.model.runner import DrainMode, Runner, RunnerSpec
+from streamward.model.status import StreamState, StreamStatus
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -55,11 +56,18 @@ def a_grant(generation: int, *, granted_at: datetime, owner: Owner | None = None
     return Grant(camera_id=CAMERA, generation=Generation(generation), owner=owner or an_owner(), granted_at=granted_at)
 
 
-def a_camera(camera_id: str = CAMERA, *, enabled: bool = True, do_not_process: bool = False) -> Camera:
+def a_camera(
+    camera_id: str = CAMERA,
+    *,
+    enabled: bool = True,
+    do_not_process: bool = False,
+    site: str = SITE,
+    tenant: str = TENANT,
+) -> Camera:
     return Camera(
         camera_id=CameraId(camera_id),
-        tenant_id=TENANT,
-        site_id=SITE,
+        tenant_id=TenantId(tenant),
+        site_id=SiteId(site),
         rtsp_url="rtsp://192.0.2.1/stream",
         enabled=enabled,
         do_not_process=do_not_process,
@@ -101,3 +109,43 @@ def a_load(*, unowned: int = 0, free_slots: int = 0, now: datetime) -> SiteLoad:
 
 def an_owned_camera(camera_id: str, *, site: str = SITE, tenant: str = TENANT) -> OwnedCamera:
     return OwnedCamera(camera_id=CameraId(camera_id), site_id=SiteId(site), tenant_id=TenantId(tenant))
+
+
+def a_site(site_id: str = SITE, *, tenant: str = TENANT, policy: LeasePolicyName | None = None) -> Site:
+    return Site(site_id=SiteId(site_id), tenant_id=TenantId(tenant), policy=policy)
+
+
+def a_spec(
+    owner: Owner | None = None,
+    *,
+    site: str | None = None,
+    tenant: str | None = None,
+    policy: LeasePolicyName = LeasePolicyName.FAST,
+    capacity: int | None = None,
+) -> RunnerSpec:
+    """What that owner's runner says when it registers."""
+    owner = owner or an_owner()
+    return RunnerSpec(
+        runner_id=owner.runner_id,
+        incarnation=owner.incarnation,
+        site_id=None if site is None else SiteId(site),
+        tenant_id=None if tenant is None else TenantId(tenant),
+        policy=policy,
+        capacity=capacity,
+    )
+
+
+def a_status(
+    camera_id: str = CAMERA,
+    *,
+    owner: Owner | None = None,
+    state: StreamState = StreamState.STREAMING,
+    generation: int | None = None,
+) -> StreamStatus:
+    return StreamStatus(
+        camera_id=CameraId(camera_id),
+        runner_id=(owner or an_owner()).runner_id,
+        state=state,
+        ts=START,
+        generation=None if generation is None else Generation(generation),
+    )

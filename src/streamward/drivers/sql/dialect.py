@@ -1,0 +1,106 @@
+"""The few things that PostgreSQL and SQLite spell differently, so that the statements are written once.
+
+Statements that change leases name three tables: `k`, the rows to change with what was asked of each; `t`, the one
+moment of the statement; `l`, the lease itself. On PostgreSQL `k` locks its rows first, in the order of their ids, and
+`t` is read after that: a statement that waited for a lock must not judge, or date anything, by the time before it. On
+SQLite one transaction writes at a time, and the moment is the control process's own.
+"""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Protocol
+
+from streamward.drivers.sql.instant import microseconds
+
+Rows = Sequence[Sequence[object]]
+
+
+class SqlDialect(Protocol):
+    """One database's spelling."""
+
+    greatest: str
+    least: str
+    tick: str  # one microsecond
+    never: str  # the instant of `lease.NEVER`
+    now: str  # a query of one row `now`
+    now_after_locks: str  # the same, once every row of `k` is locked
+
+    def later(self, instant: str, seconds: str) -> str:
+        """An instant so many seconds later."""
+        ...
+
+    def locking(self, table: str, *, skip: bool = False) -> str:
+        """Locks the rows of that table; with `skip`, leaves those out that somebody else has locked."""
+        ...
+
+    def returning(self, alias: str, *columns: str) -> str:
+        """What a change tells of the row that it changed, each column marked with the alias."""
+        ...
+
+    def listed(self, *columns: str, alias: str = "n") -> str:
+        """A list that goes with the statement, as a table."""
+        ...
+
+    def pack(self, columns: Sequence[str], rows: Rows, *, alias: str = "n") -> dict[str, Any]:
+        """The parameters of such a list."""
+        ...
+
+
+class PostgresDialect:
+    """A list is one array for each column; the moment is the server's."""
+
+    greatest = "greatest"
+    least = "least"
+    tick = "interval '1 microsecond'"
+    never = "to_timestamp(0)"
+    now = "SELECT lease_now() AS now"
+    now_after_locks = "SELECT lease_now() AS now FROM (SELECT count(*) FROM k) AS locked"
+
+    def later(self, instant: str, seconds: str) -> str:
+        return f"({instant} + ({seconds}) * interval '1 second')"
+
+    def locking(self, table: str, *, skip: bool = False) -> str:
+        return f"FOR UPDATE OF {table}{' SKIP LOCKED' if skip else ''}"
+
+    def returning(self, alias: str, *columns: str) -> str:
+        return "RETURNING " + ", ".join(f"{alias}.{column} AS {alias}_{column}" for column in columns)
+
+    def listed(self, *columns: str, alias: str = "n") -> str:
+        arrays = ", ".join(f":{alias}_{column}" for column in columns)
+        return f"unnest({arrays}) AS {alias} ({', '.join(columns)})"
+
+    def pack(self, columns: Sequence[str], rows: Rows, *, alias: str = "n") -> dict[str, Any]:
+        return {f"{alias}_{column}": [row[place] for row in rows] for place, column in enumerate(columns)}
+
+
+class SqliteDialect:
+    """A list is one JSON text; the moment goes with the statement."""
+
+    greatest = "max"
+    least = "min"
+    tick = "1"
+    never = "0"
+    now = "SELECT :now AS now"
+    now_after_locks = now
+
+    def later(self, instant: str, seconds: str) -> str:
+        return f"({instant} + CAST(round(({seconds}) * 1000000) AS INTEGER))"
+
+    def locking(self, table: str, *, skip: bool = False) -> str:  # noqa: ARG002 - the whole file is locked already
+        return ""
+
+    def returning(self, alias: str, *columns: str) -> str:
+        """Sees the changed row only, and knows nothing of its alias."""
+        return "RETURNING " + ", ".join(f"{column} AS {alias}_{column}" for column in columns)
+
+    def listed(self, *columns: str, alias: str = "n") -> str:
+        fields = ", ".join(f"json_extract(value, '$[{place}]') AS {column}" for place, column in enumerate(columns))
+        return f"(SELECT {fields} FROM json_each(:{alias}_list)) AS {alias}"  # noqa: S608 - names of this package
+
+    def pack(self, columns: Sequence[str], rows: Rows, *, alias: str = "n") -> dict[str, Any]:  # noqa: ARG002
+        return {f"{alias}_list": json.dumps([[_plain(value) for value in row] for row in rows])}
+
+
+def _plain(value: object) -> object:
+    return microseconds(value) if isinstance(value, datetime) else value

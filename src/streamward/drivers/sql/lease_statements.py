@@ -1,0 +1,118 @@
+"""The statements of the lease port."""
+
+# ruff: noqa: S608 - the parts are this package's own constants; values are always bound
+
+from sqlalchemy import Executable
+
+from streamward.drivers.sql.dialect import SqlDialect
+from streamward.drivers.sql.rule import MINE, TAKES_SLOT, LeaseRule
+from streamward.drivers.sql.statement import CAMERA, LEASE, RUNNER, statement
+from streamward.model.runner import SILENT_AFTER
+
+TAKEN = ("camera_uuid", "ttl", "soft_for")
+LET_GO = ("camera_uuid", "generation", "made_until")
+
+_SLOTS_USED = f"(SELECT count(*) FROM stream_leases AS l WHERE {MINE} AND {TAKES_SLOT})"
+
+
+class LeaseStatements:
+    """Each statement once, spelled for one database."""
+
+    def __init__(self, dialect: SqlDialect) -> None:
+        rule = LeaseRule(dialect)
+        self.dialect = dialect
+        self.lock_runner = lock_runner(dialect)
+        self.look_at = statement(
+            f"WITH t AS MATERIALIZED ({dialect.now})"
+            f" SELECT t.now, {CAMERA.columns}, {LEASE.columns}, s.policy AS site_policy, {_SLOTS_USED} AS held"
+            " FROM t LEFT JOIN cameras AS c ON c.camera_uuid = :camera_uuid"
+            " LEFT JOIN stream_leases AS l ON l.camera_uuid = c.camera_uuid"
+            " LEFT JOIN sites AS s ON s.site_id = c.site_id",
+            CAMERA,
+            LEASE,
+            returns="now site_policy held",
+        )
+        self.look_for_free = _look_for_free(dialect, rule)
+        self.take = _take(rule, skip=False)
+        self.take_free = _take(rule, skip=True)
+        self.let_go = rule.change(
+            rule.listed("generation", "made_until"),
+            assign=rule.let_go("k.made_until"),
+            where=f"{MINE} AND (k.generation IS NULL OR k.generation = l.generation)",
+        )
+        late = f"l.expires_at <= :seen_at OR l.expires_at > {dialect.later(':seen_at', 'l.ttl')}"
+        self.orphan = rule.change(
+            rule.found(f"{TAKES_SLOT} AND ({late})", skip=True),
+            assign="state = 'ORPHANED', free_since = t.now, updated_at = t.now",
+            where=f"{TAKES_SLOT} AND {rule.expired}",
+        )
+        self.next_expiry = statement(
+            f"SELECT min(l.expires_at) AS expires_at FROM stream_leases AS l WHERE {TAKES_SLOT}", returns="expires_at"
+        )
+        self.reclaim = rule.change(
+            rule.listed("generation"),
+            assign=rule.freed("l.expires_at"),
+            where=f"l.generation = k.generation AND {rule.expired}",
+        )
+        self.orphans = statement(
+            f"SELECT {LEASE.columns}, c.site_id AS site_id FROM stream_leases AS l"
+            " JOIN cameras AS c ON c.camera_uuid = l.camera_uuid"
+            " WHERE l.state = 'ORPHANED' AND l.soft_for > 0 ORDER BY l.camera_uuid",
+            LEASE,
+            returns="site_id",
+        )
+
+
+def lock_runner(dialect: SqlDialect) -> Executable:
+    """Reads a runner and keeps others from changing it or acquiring for it."""
+    return statement(
+        f"SELECT {RUNNER.columns} FROM runners AS r WHERE r.runner_id = :runner_id {dialect.locking('r')}", RUNNER
+    )
+
+
+def _take(rule: LeaseRule, *, skip: bool) -> Executable:
+    """A new grant, or more time for whoever has it already."""
+    is_mine = f"({MINE})"
+    new = {
+        "generation": "l.generation + 1",
+        "soft_for": "k.soft_for",
+        "granted_at": f"{rule.dialect.greatest}(t.now, {rule.stamped} + {rule.dialect.tick})",
+        "reason": "NULL",
+    }
+    kept_or_new = ", ".join(
+        f"{name} = CASE WHEN {is_mine} THEN l.{name} ELSE {value} END" for name, value in new.items()
+    )
+    return rule.change(
+        rule.listed("ttl", "soft_for", skip=skip),
+        assign=(
+            f"runner_id = :runner_id, incarnation = :incarnation, {kept_or_new},"
+            f" {rule.extended('k.ttl', is_kept=is_mine)}"
+        ),
+        where=(
+            "l.wanted AND l.tenant_id = coalesce(:tenant_id, l.tenant_id) AND l.site_id = coalesce(:site_id, l.site_id)"
+            f" AND ({is_mine} OR {rule.is_open} AND {_SLOTS_USED} + :asked <= :capacity)"
+        ),
+    )
+
+
+def _look_for_free(dialect: SqlDialect, rule: LeaseRule) -> Executable:
+    """What a runner could have: the first in the order of `placement.choose`, and how many there are in all."""
+    return statement(
+        f"WITH t AS MATERIALIZED ({dialect.now}),"
+        f" mine AS MATERIALIZED (SELECT c.site_id FROM stream_leases AS l"
+        f" JOIN cameras AS c ON c.camera_uuid = l.camera_uuid WHERE {MINE}),"
+        " open AS MATERIALIZED (SELECT l.camera_uuid, l.site_id, l.generation, l.free_since,"
+        " l.site_id IN (SELECT mine.site_id FROM mine) AS is_served"
+        " FROM stream_leases AS l CROSS JOIN t WHERE l.state IN ('PENDING', 'ORPHANED') AND l.wanted"
+        " AND l.tenant_id = coalesce(:tenant_id, l.tenant_id) AND l.site_id = coalesce(:site_id, l.site_id)"
+        f" AND {rule.is_open}),"
+        " best AS (SELECT * FROM open ORDER BY free_since, is_served DESC, site_id, camera_uuid LIMIT :limit)"
+        f" SELECT t.now, {_SLOTS_USED} AS held, (SELECT count(*) FROM open) AS free,"
+        " (SELECT count(*) FROM runners AS r WHERE NOT r.cordoned AND r.drain_mode = 'none'"
+        f" AND {dialect.later('r.last_seen_at', str(SILENT_AFTER))} >= t.now) AS askers,"
+        f" best.generation, best.free_since, best.is_served, s.policy AS site_policy, {CAMERA.columns}"
+        " FROM t LEFT JOIN best ON true LEFT JOIN cameras AS c ON c.camera_uuid = best.camera_uuid"
+        " LEFT JOIN sites AS s ON s.site_id = c.site_id",
+        CAMERA,
+        returns="now held free askers generation free_since is_served site_policy",
+    )

@@ -1,0 +1,233 @@
+"""Leases in SQL: each change one conditional statement on database time.
+
+Acquiring locks the runner's row first, so that its capacity and its incarnation hold until the lease is written: two
+acquires of one runner come one after the other, and none comes after its end.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Executable
+from sqlalchemy.engine import Row
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from streamward.drivers.sql.database import Database, Look, Watch
+from streamward.drivers.sql.lease_statements import LET_GO, TAKEN, LeaseStatements
+from streamward.drivers.sql.merger import RenewalMerger
+from streamward.drivers.sql.renewals import Renewals
+from streamward.drivers.sql.rows import camera_of, lease_of, policy_of, runner_of
+from streamward.drivers.sql.waves import waves
+from streamward.leases import eligibility, placement
+from streamward.leases.lease import DenialReason, Denied, Owner
+from streamward.leases.placement import FreeCamera
+from streamward.leases.policy import Terms, applied
+from streamward.leases.store import Claim, Granted, Lapse, Named, OpenClaim, Orphan, Renewal, Renewed
+from streamward.model.ids import CameraId, Generation
+from streamward.model.runner import Runner
+
+
+class SqlLeases:
+    """The lease port on a `Database`."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+        self._lease_sql = LeaseStatements(database.dialect)
+        self._watch = Watch(database.clock)
+        self._merger = RenewalMerger(Renewals(database, self._watch).send)
+
+    async def acquire(self, claim: Claim) -> Granted | Denied:
+        async with self._db.transaction() as tx:
+            runner = await self._lock_runner(tx, claim.owner)
+            look = self._watch.look()
+            asked = {"camera_uuid": claim.camera_id, **owned_by(claim.owner), **self._db.moment()}
+            row = (await tx.execute(self._lease_sql.look_at, asked)).one()
+            denial = _denial(runner, claim.owner, row=row, look=look)
+            taken: dict[CameraId, Row[Any]] = {}
+            if denial is None and runner is not None:
+                terms = _terms(runner, row, ttl=claim.ttl)
+                taken = await self._take(tx, runner, {claim.camera_id: terms}, wait=True)
+        if not taken:  # without a reason: somebody else was quicker by a moment
+            self._watch.saw(look, row.now)
+            return denial or Denied(DenialReason.HELD)
+        return _granted({claim.camera_id: row}, taken, before={claim.camera_id: row.l_generation}, at=row.now)
+
+    async def acquire_free(self, claim: OpenClaim) -> Granted | Denied:
+        async with self._db.transaction() as tx:
+            runner = await self._lock_runner(tx, claim.owner)
+            look = self._watch.look()
+            if runner is None or not runner.takes_leases or eligibility.refusal(runner, claim.owner):
+                self._watch.saw(look, await self._db.now(tx))
+                return eligibility.refusal(runner, claim.owner) or Denied(DenialReason.RUNNER_CORDONED)
+            rows = await self._look_for_free(tx, runner, claim, look=look)
+            room = min(claim.limit, runner.capacity - rows[0].held)
+            chosen = _chosen(rows, room)
+            taken = await self._take(
+                tx, runner, {camera_id: _terms(runner, row) for camera_id, row in chosen.items()}, wait=False
+            )
+        if not taken:
+            self._watch.saw(look, rows[0].now)
+        before = {camera_id: row.generation for camera_id, row in chosen.items()}
+        more = len(taken) < min(rows[0].free, room)
+        return _granted(chosen, taken, before=before, at=rows[0].now, more=more)
+
+    async def renew(self, renewal: Renewal) -> Renewed | Denied:
+        return await self._merger.renew(renewal)
+
+    async def release(self, owner: Owner, leases: Sequence[Named]) -> tuple[CameraId, ...]:
+        released: set[int] = set()
+        for wave in waves(enumerate(leases), key=lambda each: each[1].camera_id):
+            rows = [(named.camera_id, named.generation, named.made_until) for _, named in wave]
+            freed = await self._change(
+                self._lease_sql.let_go, {**self._db.dialect.pack(LET_GO, rows), **owned_by(owner)}
+            )
+            released |= {place for place, named in wave if named.camera_id in freed}
+        if not leases:
+            await self._observe()
+        return tuple(named.camera_id for place, named in enumerate(leases) if place in released)
+
+    async def lapse(self) -> Lapse:
+        seen_at, jumped = await self._observe()
+        orphaned = await self._change(self._lease_sql.orphan, {"seen_at": seen_at})
+        async with self._db.single() as connection:
+            soonest: datetime | None = (await connection.execute(self._lease_sql.next_expiry)).scalar_one()
+        return Lapse(
+            orphaned=tuple(orphaned),
+            next_expiry_in=None if soonest is None else (soonest - seen_at).total_seconds(),
+            clock_jumped=jumped,
+        )
+
+    async def orphans(self) -> list[Orphan]:
+        async with self._db.single() as connection:
+            rows = (await connection.execute(self._lease_sql.orphans)).all()
+        return [
+            Orphan(
+                camera_id=row.l_camera_uuid,
+                generation=row.l_generation,
+                site_id=row.site_id,
+                expires_at=row.l_expires_at,
+                soft_for=row.l_soft_for,
+            )
+            for row in rows
+        ]
+
+    async def reclaim(self, camera_id: CameraId, generation: Generation) -> bool:
+        params = self._db.dialect.pack(("camera_uuid", "generation"), [(camera_id, generation)])
+        return bool(await self._change(self._lease_sql.reclaim, params))
+
+    async def _lock_runner(self, tx: AsyncConnection, owner: Owner) -> Runner | None:
+        row = (await tx.execute(self._lease_sql.lock_runner, {"runner_id": owner.runner_id})).one_or_none()
+        return None if row is None else runner_of(row)
+
+    async def _look_for_free(
+        self, tx: AsyncConnection, runner: Runner, claim: OpenClaim, *, look: Look
+    ) -> Sequence[Row[Any]]:
+        """One row for each free camera, at most as many as asked for, and at least one row."""
+        params = {"limit": max(claim.limit, 0), **_wanted_by(runner), **look.terms, **self._db.moment()}
+        return (await tx.execute(self._lease_sql.look_for_free, params)).all()
+
+    async def _take(
+        self, tx: AsyncConnection, runner: Runner, terms: Mapping[CameraId, Terms], *, wait: bool
+    ) -> dict[CameraId, Row[Any]]:
+        """Grants what is still free of these; of those locked by somebody else none, unless it may wait."""
+        if not terms:
+            return {}
+        look = self._watch.look()
+        params = {
+            **self._db.dialect.pack(TAKEN, [(camera_id, each.ttl, each.soft_for) for camera_id, each in terms.items()]),
+            **_wanted_by(runner),
+            "capacity": runner.capacity,
+            "asked": len(terms),
+            **look.terms,
+            **self._db.moment(),
+        }
+        rows = (await tx.execute(self._lease_sql.take if wait else self._lease_sql.take_free, params)).all()
+        if rows:
+            self._watch.saw(look, rows[0].l_updated_at)
+        return {row.l_camera_uuid: row for row in rows}
+
+    async def _change(self, change: Executable, params: Mapping[str, Any]) -> list[CameraId]:
+        """Frees leases; returns which."""
+        async with self._db.single() as connection:
+            look = self._watch.look()
+            rows = (await connection.execute(change, {**params, **look.terms, **self._db.moment()})).all()
+            self._watch.saw(look, rows[0].l_updated_at if rows else await self._db.now(connection))
+        if rows:
+            self._db.ring()
+        return [row.l_camera_uuid for row in rows]
+
+    async def _observe(self) -> tuple[datetime, bool]:
+        """The database's time, and whether its clock jumped."""
+        async with self._db.single() as connection:
+            look = self._watch.look()
+            now = await self._db.now(connection)
+        return now, self._watch.saw(look, now)
+
+
+def owned_by(owner: Owner) -> dict[str, str]:
+    """The owner as parameters."""
+    return {"runner_id": owner.runner_id, "incarnation": owner.incarnation}
+
+
+def _wanted_by(runner: Runner) -> dict[str, str | None]:
+    """What may go to a runner, as parameters."""
+    return {
+        "runner_id": runner.runner_id,
+        "incarnation": runner.incarnation,
+        "tenant_id": runner.tenant_id,
+        "site_id": runner.site_id,
+    }
+
+
+def _terms(runner: Runner, row: Row[Any], *, ttl: float | None = None) -> Terms:
+    return applied(runner=runner.policy, site=policy_of(row.site_policy)).terms(ttl)
+
+
+def _denial(runner: Runner | None, owner: Owner, *, row: Row[Any], look: Look) -> Denied | None:
+    """Why this owner does not get the camera that the row shows."""
+    if row.c_camera_uuid is None:
+        return Denied(DenialReason.CAMERA_UNKNOWN)
+    if denial := eligibility.refusal(runner, owner):
+        return denial
+    assert runner is not None
+    if denial := eligibility.mismatch(runner, camera_of(row)):
+        return denial
+    lease = lease_of(row)
+    if lease.owner != owner and (denial := eligibility.unfit(runner, slots_used=row.held)):
+        return denial
+    outcome = lease.acquire(owner, _terms(runner, row), now=row.now, clock=look.view)
+    return outcome if isinstance(outcome, Denied) else None
+
+
+def _chosen(rows: Sequence[Row[Any]], room: int) -> dict[CameraId, Row[Any]]:
+    """What a runner takes of what it was shown, best first."""
+    by_id = {CameraId(row.c_camera_uuid): row for row in rows if row.c_camera_uuid is not None}
+    free = [
+        FreeCamera(camera_id=camera_id, site_id=row.c_site_id, free_since=row.free_since)
+        for camera_id, row in by_id.items()
+    ]
+    served = {row.c_site_id for row in by_id.values() if row.is_served}
+    share = placement.share(free=rows[0].free, runners=rows[0].askers)
+    return {
+        each.camera_id: by_id[each.camera_id] for each in placement.choose(free, served=served, limit=min(room, share))
+    }
+
+
+def _granted(
+    seen: Mapping[CameraId, Row[Any]],
+    taken: Mapping[CameraId, Row[Any]],
+    *,
+    before: Mapping[CameraId, Generation],
+    at: datetime,
+    more: bool = False,
+) -> Granted:
+    """The answer, in the order in which the cameras were chosen."""
+    leases = tuple(
+        (lease_of(taken[camera_id]), camera_of(row)) for camera_id, row in seen.items() if camera_id in taken
+    )
+    return Granted(
+        leases=leases,
+        at=next((row.l_updated_at for row in taken.values()), at),
+        more=more,
+        changed=tuple(lease.camera_id for lease, _ in leases if lease.generation > before[lease.camera_id]),
+    )

@@ -1,0 +1,65 @@
+"""Brings a database to the newest schema, or takes all of it away.
+
+Several control planes may start at once: on PostgreSQL they take turns by an advisory lock, and those that come later
+find nothing to do. A control plane whose role may not change the schema only looks.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import text
+from sqlalchemy.engine import Connection
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from streamward.drivers.sql.database import unavailable_on_failure
+from streamward.drivers.sql.engine import migration_engine
+
+_TURN = 0x5357  # the advisory lock's number: "SW"
+
+
+async def migrate(url: str) -> None:
+    """Upgrades to the newest schema; changes nothing if that is there already."""
+    async with _connected(url) as connection:
+        if not await connection.run_sync(_is_newest):
+            await _take_turn(connection)
+            await connection.run_sync(lambda sync: command.upgrade(_config(sync), "head"))
+
+
+async def downgrade(url: str, *, to: str = "base") -> None:
+    """Goes back to an older schema; what it did not hold is lost."""
+    async with _connected(url) as connection:
+        await _take_turn(connection)
+        await connection.run_sync(lambda sync: command.downgrade(_config(sync), to))
+
+
+@asynccontextmanager
+async def _connected(url: str) -> AsyncIterator[AsyncConnection]:
+    engine = migration_engine(url)
+    try:
+        with unavailable_on_failure():
+            async with engine.begin() as connection:
+                yield connection
+    finally:
+        await engine.dispose()
+
+
+async def _take_turn(connection: AsyncConnection) -> None:
+    if connection.dialect.name == "postgresql":
+        await connection.execute(text(f"SELECT pg_advisory_xact_lock({_TURN})"))
+
+
+def _is_newest(connection: Connection) -> bool:
+    newest = ScriptDirectory.from_config(_config(connection)).get_current_head()
+    return MigrationContext.configure(connection).get_current_revision() == newest
+
+
+def _config(connection: Connection) -> Config:
+    config = Config()
+    config.set_main_option("script_location", "streamward.drivers.sql:migrations")
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    return config

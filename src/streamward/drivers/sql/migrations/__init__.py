@@ -1,0 +1,1 @@
+"""The schema's history; `streamward.drivers.sql.migrate` applies it."""

@@ -1,0 +1,52 @@
+"""What the database knows of ownership, present and past."""
+# ruff: noqa: S608 - the parts are this package's own constants; values are always bound
+
+from streamward.drivers.sql.database import Database
+from streamward.drivers.sql.rows import lease_of
+from streamward.drivers.sql.statement import LEASE, statement
+from streamward.leases.lease import Grant, Lease, Owner
+from streamward.leases.store import LeaseCounts
+from streamward.model.ids import CameraId
+
+_FIND = statement(f"SELECT {LEASE.columns} FROM stream_leases AS l WHERE l.camera_uuid = :camera_uuid", LEASE)
+_HISTORY = statement(
+    "SELECT generation, runner_id, incarnation, granted_at FROM lease_grants"
+    " WHERE camera_uuid = :camera_uuid ORDER BY generation",
+    returns="generation runner_id incarnation granted_at",
+)
+_COUNTS = statement(
+    "SELECT count(*) FILTER (WHERE state IN ('ACTIVE', 'PAUSED')) AS leased,"
+    " count(*) FILTER (WHERE state = 'PENDING') AS free,"
+    " count(*) FILTER (WHERE state = 'ORPHANED') AS orphaned FROM stream_leases",
+    returns="leased free orphaned",
+)
+
+
+class SqlLeaseRecords:
+    """The record port on a `Database`."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def find(self, camera_id: CameraId) -> Lease | None:
+        async with self._db.single() as connection:
+            row = (await connection.execute(_FIND, {"camera_uuid": camera_id})).one_or_none()
+        return None if row is None else lease_of(row)
+
+    async def history(self, camera_id: CameraId) -> list[Grant]:
+        async with self._db.single() as connection:
+            rows = (await connection.execute(_HISTORY, {"camera_uuid": camera_id})).all()
+        return [
+            Grant(
+                camera_id=camera_id,
+                generation=row.generation,
+                owner=Owner(row.runner_id, row.incarnation),
+                granted_at=row.granted_at,
+            )
+            for row in rows
+        ]
+
+    async def counts(self) -> LeaseCounts:
+        async with self._db.single() as connection:
+            row = (await connection.execute(_COUNTS)).one()
+        return LeaseCounts(leased=row.leased, free=row.free, orphaned=row.orphaned)

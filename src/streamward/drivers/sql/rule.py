@@ -1,0 +1,87 @@
+"""`leases.lease` as SQL: the same conditions, over a lease row `l` at the moment `t.now`.
+
+`:steady_for`, `:earliest` and `:latest` are the control plane's view of the database's clock; without one (NULL)
+nothing is judged expired. The differential test in `tests/conformance` holds this module to the Python rule.
+"""
+# ruff: noqa: S608 - the parts are this package's own constants; values are always bound
+
+from sqlalchemy import Executable
+
+from streamward.drivers.sql.dialect import SqlDialect
+from streamward.drivers.sql.statement import LEASE, statement
+from streamward.leases.clock_guard import TOLERANCE
+from streamward.leases.policy import stamp_lead
+
+MINE = "l.runner_id = :runner_id AND l.incarnation = :incarnation"
+TAKES_SLOT = "l.state IN ('ACTIVE', 'PAUSED')"
+_BASE_LEAD = stamp_lead(0.0)
+_LEAD_PER_SECOND = stamp_lead(1.0) - _BASE_LEAD
+
+
+class LeaseRule:
+    """The conditions and values of `Lease`, spelled for one database."""
+
+    def __init__(self, dialect: SqlDialect) -> None:
+        d = dialect
+        self.dialect = d
+        self.ahead = f"(l.runner_id IS NOT NULL AND l.expires_at > {d.later('t.now', f'l.ttl + {TOLERANCE}')})"
+        self.expired = (
+            "(l.runner_id IS NOT NULL AND l.ttl <= :steady_for AND t.now BETWEEN :earliest AND :latest"
+            f" AND (l.expires_at <= t.now OR {self.ahead}))"
+        )
+        past_soft_window = f"{d.later('l.expires_at', 'l.soft_for')} <= t.now"
+        self.is_open = (
+            "(l.state <> 'TERMINATED' AND"
+            f" (l.runner_id IS NULL OR {self.expired} AND ({self.ahead} OR {past_soft_window})))"
+        )
+        self.stamped = (
+            f"{d.greatest}(l.not_before, l.granted_at, CASE WHEN {self.ahead} THEN l.expires_at ELSE l.granted_at END)"
+        )
+        self.lead = d.later("t.now", f"{_BASE_LEAD} + {_LEAD_PER_SECOND!r} * l.ttl")
+
+    def extended(self, ttl: str, *, is_kept: str = "true") -> str:
+        """Sets what `Lease._extended` sets; what is not kept, but granted anew, is not paused any more."""
+        return (
+            f"state = CASE WHEN l.state = 'PAUSED' AND {is_kept} THEN 'PAUSED' ELSE 'ACTIVE' END,"
+            f" ttl = {ttl}, expires_at = {self.dialect.later('t.now', ttl)},"
+            f" not_before = {self.stamped}, updated_at = t.now"
+        )
+
+    def freed(self, stamped_until: str) -> str:
+        """Sets what `Lease.freed` sets."""
+        return (
+            "runner_id = NULL, incarnation = NULL, state = 'PENDING', reason = NULL,"
+            f" not_before = {self.dialect.greatest}({self.stamped}, {stamped_until}),"
+            " free_since = t.now, updated_at = t.now"
+        )
+
+    def let_go(self, made_until: str) -> str:
+        """Sets what `Lease.release` sets; `made_until` may be NULL."""
+        latest = f"coalesce({made_until}, {self.lead})"
+        return self.freed(f"{self.dialect.least}({latest}, l.expires_at)")
+
+    def change(self, rows: str, *, assign: str, where: str = "true") -> Executable:
+        """One conditional change of the leases in `rows`, a query of their ids and of what goes with each."""
+        return statement(
+            f"WITH k AS MATERIALIZED ({rows}), t AS MATERIALIZED ({self.dialect.now_after_locks})"
+            f" UPDATE stream_leases AS l SET {assign}"
+            f" FROM k, t WHERE l.camera_uuid = k.camera_uuid AND ({where})"
+            f" {self.dialect.returning('l', *LEASE.names)}",
+            LEASE,
+        )
+
+    def listed(self, *columns: str, skip: bool = False) -> str:
+        """The leases in a list that goes with the statement, locked."""
+        d = self.dialect
+        return (
+            f"SELECT n.* FROM {d.listed('camera_uuid', *columns)}"
+            " JOIN stream_leases AS x ON x.camera_uuid = n.camera_uuid"
+            f" ORDER BY n.camera_uuid {d.locking('x', skip=skip)}"
+        )
+
+    def found(self, where: str, *, skip: bool = False) -> str:
+        """The leases `l` that fit a condition, locked."""
+        return (
+            f"SELECT l.camera_uuid FROM stream_leases AS l WHERE {where}"
+            f" ORDER BY l.camera_uuid {self.dialect.locking('l', skip=skip)}"
+        )

@@ -1,0 +1,79 @@
+"""Statements as text, with types by name: a column or parameter of one name means the same everywhere."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import ARRAY, BigInteger, Boolean, Double, Executable, Integer, Text, bindparam, text
+from sqlalchemy.types import TypeEngine
+
+from streamward.drivers.sql.instant import Instant
+
+_PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
+
+_NAMES: Mapping[TypeEngine[Any], str] = {
+    Text(): (
+        "camera_uuid tenant_id site_id runner_id incarnation shard_id rtsp_url state substate policy site_policy "
+        "drain_mode error_code after scope"
+    ),
+    Boolean(): "enabled do_not_process wanted cordoned is_served is_dialed",
+    BigInteger(): "generation streamed_generation",
+    Integer(): (
+        "capacity capacity_streams reserve_size limit held free askers asked caller in_flight leased orphaned unowned "
+        "free_slots runners wanted_cameras"
+    ),
+    Double(): ("ttl soft_for steady_for tokens refill_rate reserve fps last_frame_age_s"),
+    Instant(): (
+        "now updated_at granted_at expires_at not_before free_since last_seen_at ts last_frame_ts streamed_at "
+        "made_until earliest latest seen_at"
+    ),
+}
+_LISTS = ("n", "m")  # the aliases of lists that go with a statement
+TYPES: dict[str, TypeEngine[Any]] = {name: kind for kind, names in _NAMES.items() for name in names.split()}
+
+
+class Shape:
+    """The columns of one table that make one value; in a result each is marked with the table's alias."""
+
+    def __init__(self, alias: str, names: str) -> None:
+        self.alias = alias
+        self.names = tuple(names.split())
+
+    @property
+    def columns(self) -> str:
+        """The columns as a result list."""
+        return ", ".join(f"{self.alias}.{name} AS {self.alias}_{name}" for name in self.names)
+
+    @property
+    def types(self) -> dict[str, TypeEngine[Any]]:
+        return {f"{self.alias}_{name}": TYPES[name] for name in self.names}
+
+
+LEASE = Shape(
+    "l", "camera_uuid generation runner_id incarnation state ttl soft_for granted_at expires_at not_before updated_at"
+)
+CAMERA = Shape("c", "camera_uuid tenant_id site_id rtsp_url enabled do_not_process updated_at")
+RUNNER = Shape("r", "runner_id incarnation tenant_id site_id policy capacity_streams cordoned drain_mode last_seen_at")
+STATUS = Shape(
+    "u",
+    "camera_uuid runner_id state ts generation shard_id substate error_code fps last_frame_ts last_frame_age_s "
+    "streamed_at streamed_generation",
+)
+BUCKET = Shape("b", "capacity refill_rate tokens reserve reserve_size updated_at")
+
+
+def statement(sql: str, *shapes: Shape, returns: str = "") -> Executable:
+    """A statement with every parameter typed, and its result columns too."""
+    typed = text(sql).bindparams(*(bindparam(name, type_=_parameter(name)) for name in set(_PARAMETER.findall(sql))))
+    columns = {name: TYPES[name] for name in returns.split()}
+    for shape in shapes:
+        columns |= shape.types
+    return typed.columns(**columns) if columns else typed
+
+
+def _parameter(name: str) -> TypeEngine[Any]:
+    """A column of a list (`n_…`, `m_…`) is an array; a whole list (SQLite) is a text."""
+    alias, _, column = name.partition("_")
+    if alias not in _LISTS:
+        return TYPES[name]
+    return Text() if column == "list" else ARRAY(TYPES[column])

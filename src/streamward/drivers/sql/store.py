@@ -1,0 +1,41 @@
+"""Every port on one database."""
+
+from datetime import datetime
+
+from streamward.drivers.sql.cameras import SqlCameras
+from streamward.drivers.sql.database import Database, unavailable_on_failure
+from streamward.drivers.sql.dials import SqlDials
+from streamward.drivers.sql.leases import SqlLeases
+from streamward.drivers.sql.listener import Listener
+from streamward.drivers.sql.migrate import migrate
+from streamward.drivers.sql.records import SqlLeaseRecords
+from streamward.drivers.sql.runners import SqlRunners
+from streamward.drivers.sql.statuses import SqlStatuses
+from streamward.runtime.bell import Bell
+from streamward.runtime.clock import Clock
+
+
+class SqlStore(SqlLeases, SqlLeaseRecords, SqlRunners, SqlCameras, SqlDials, SqlStatuses):
+    """One control plane's way into `postgresql://…` or `sqlite:///…`."""
+
+    def __init__(self, url: str, *, clock: Clock, bell: Bell) -> None:
+        database = Database(url, clock=clock, bell=bell)
+        for part in (SqlLeases, SqlLeaseRecords, SqlRunners, SqlCameras, SqlDials, SqlStatuses):
+            part.__init__(self, database)
+        self._listener = Listener(url, clock=clock, bell=bell) if database.is_postgres else None
+
+    async def open(self) -> None:
+        await migrate(self._db.url)
+        if self._listener is not None:
+            with unavailable_on_failure():
+                await self._listener.start()
+
+    async def close(self) -> None:
+        if self._listener is not None:
+            await self._listener.stop()
+        await self._merger.close()
+        await self._db.engine.dispose()
+
+    async def ping(self) -> datetime:
+        async with self._db.single() as connection:
+            return await self._db.now(connection)

@@ -1,0 +1,128 @@
+"""A private PostgreSQL from Debian's package: its own folder, its own port, ended and removed with the test session.
+
+The server refuses to run as root, so it gets its own user and a short folder that this user may enter. It dies with
+this process whatever happens. Each test gets a fresh copy of a migrated database.
+"""
+
+import asyncio
+import contextlib
+import itertools
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+
+from streamward.drivers.sql.migrate import migrate
+
+_PACKAGED = Path("/usr/lib/postgresql")
+_USER = "postgres"
+_TEMPLATE = "template_migrated"
+
+
+class PostgresServer:
+    """One running server."""
+
+    def __init__(self, binaries: Path) -> None:
+        self._binaries = binaries
+        self._names = itertools.count(1)
+        self._folder = Path(tempfile.mkdtemp(prefix="swpg-", dir="/tmp"))
+        self._process: subprocess.Popen[bytes] | None = None
+        self.port = _free_port()
+
+    def start(self) -> None:
+        if os.geteuid() == 0:
+            shutil.chown(self._folder, _USER, _USER)
+        data = self._folder / "data"
+        subprocess.run(
+            self._command("initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"),
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+        options = {"listen_addresses": "127.0.0.1", "port": self.port, "unix_socket_directories": self._folder}
+        settings = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
+        with (self._folder / "log").open("wb") as log:
+            self._process = subprocess.Popen(
+                self._command("postgres", "-D", data, *settings), stdout=log, stderr=subprocess.STDOUT
+            )
+        self._wait_until_ready()
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.send_signal(signal.SIGINT)  # ends sessions, then itself
+            self._process.wait(timeout=30)
+        shutil.rmtree(self._folder)
+
+    def url(self, database: str, *, user: str = "postgres") -> str:
+        return f"postgresql://{user}@127.0.0.1:{self.port}/{database}"
+
+    async def make_template(self) -> None:
+        await self.run(f"CREATE DATABASE {_TEMPLATE}")
+        await migrate(self.url(_TEMPLATE))
+
+    async def create(self) -> str:
+        """A fresh, migrated database."""
+        name = f"test_{next(self._names)}"
+        await self.run(f"CREATE DATABASE {name} TEMPLATE {_TEMPLATE}")
+        return name
+
+    async def drop(self, name: str) -> None:
+        await self.run(f"DROP DATABASE {name} WITH (FORCE)")
+
+    async def run(self, sql: str, *, database: str = "postgres") -> Any:
+        """Runs a statement as the superuser; returns its rows."""
+        connection = await asyncpg.connect(self.url(database))
+        try:
+            return await connection.fetch(sql)
+        finally:
+            await connection.close()
+
+    def _command(self, program: str, *words: object) -> list[str]:
+        """As the server's own user, and ended by the kernel should this process die."""
+        become = ["--reuid", _USER, "--regid", _USER, "--clear-groups"] if os.geteuid() == 0 else []
+        return ["setpriv", "--pdeathsig", "INT", *become, str(self._binaries / program), *map(str, words)]
+
+    def _wait_until_ready(self) -> None:
+        assert self._process is not None
+        ready = self._folder / "data" / "postmaster.pid"
+        while not (ready.exists() and ready.read_text().rstrip().endswith("ready")):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout=0.01)
+                raise RuntimeError((self._folder / "log").read_text())
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """The session's server; started by the first test that wants it."""
+    found = sorted(_PACKAGED.glob("*/bin/postgres"))
+    if not found or shutil.which("setpriv") is None:
+        pytest.skip(f"PostgreSQL is not installed: no {_PACKAGED}/*/bin/postgres, or no setpriv")
+    server = PostgresServer(found[-1].parent)
+    try:
+        server.start()
+        asyncio.run(server.make_template())
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture
+async def database(postgres: PostgresServer) -> AsyncIterator[str]:
+    """A fresh, migrated database of the session's server, by name."""
+    name = await postgres.create()
+    yield name
+    await postgres.drop(name)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,219 @@
+"""A world for each driver: a database whose clock the test sets, and control planes on it."""
+
+import asyncio
+import contextlib
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+import asyncpg
+import pytest
+
+from streamward.drivers.memory import MemoryDatabase, MemoryStore
+from streamward.drivers.sql import SqlStore, migrate
+from streamward.leases.lease import SessionState
+from streamward.leases.store import Store
+from streamward.model.ids import CameraId
+from streamward.runtime.bell import Bell
+from tests.support.builders import START
+from tests.support.clocks import ManualClock
+from tests.support.postgres import PostgresServer
+
+_IN_MEMORY = Path("/dev/shm")  # a disk's fsync would be most of the time of these tests
+_TELL_TIME_BY_TABLE = """
+    CREATE TABLE test_clock AS SELECT now();
+    CREATE OR REPLACE FUNCTION lease_now() RETURNS timestamptz LANGUAGE sql AS 'SELECT now FROM test_clock'
+"""
+_PAUSE = "UPDATE stream_leases SET state = 'PAUSED' WHERE state = 'ACTIVE' AND camera_uuid = "
+
+
+class SteppedClock(ManualClock):
+    """A clock that can also be set, as people and time services do."""
+
+    def __init__(self) -> None:
+        super().__init__(START)
+
+    def step(self, seconds: float) -> None:
+        """Sets the wall clock; boot-time goes on as before."""
+        self._start += timedelta(seconds=seconds)
+
+    def ago(self, seconds: float) -> datetime:
+        """So long before now."""
+        return self.wall() - timedelta(seconds=seconds)
+
+
+class Rows(Protocol):
+    """What survives every control plane: the database itself."""
+
+    async def set_clock(self, clock: SteppedClock) -> None: ...
+    async def pause(self, camera_id: CameraId) -> None: ...
+    def store(self, clock: SteppedClock, bell: Bell) -> Store: ...
+
+
+MakeRows = Callable[[SteppedClock], AbstractAsyncContextManager[Rows]]
+
+
+class MemoryRows:
+    """Reads the test's clock itself."""
+
+    def __init__(self, clock: SteppedClock) -> None:
+        self._database = MemoryDatabase(clock)
+
+    async def set_clock(self, clock: SteppedClock) -> None:
+        pass
+
+    async def pause(self, camera_id: CameraId) -> None:
+        lease = self._database.leases[camera_id]
+        if lease.state is SessionState.ACTIVE:
+            self._database.leases[camera_id] = replace(lease, state=SessionState.PAUSED)
+
+    def store(self, clock: SteppedClock, bell: Bell) -> Store:
+        return MemoryStore(self._database, clock=clock, bell=bell)
+
+
+class SqliteRows:
+    """The store brings the test's time along with each statement."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self._path = path
+        self._connection = connection
+
+    async def set_clock(self, clock: SteppedClock) -> None:
+        pass
+
+    async def pause(self, camera_id: CameraId) -> None:
+        self._connection.execute(_PAUSE + "?", (camera_id,))
+
+    def store(self, clock: SteppedClock, bell: Bell) -> Store:
+        return SqlStore(f"sqlite:///{self._path}", clock=clock, bell=bell)
+
+
+class PostgresRows:
+    """`lease_now()` tells what a table says, so that time is the test's to the microsecond."""
+
+    def __init__(self, url: str, connection: Any) -> None:
+        self._url = url
+        self._connection = connection
+
+    async def set_clock(self, clock: SteppedClock) -> None:
+        await self._connection.execute("UPDATE test_clock SET now = $1", clock.wall())
+
+    async def pause(self, camera_id: CameraId) -> None:
+        await self._connection.execute(_PAUSE + "$1", camera_id)
+
+    def store(self, clock: SteppedClock, bell: Bell) -> Store:
+        return SqlStore(self._url, clock=clock, bell=bell)
+
+
+class World:
+    """One database, its clock, and the control plane under test."""
+
+    def __init__(self, rows: Rows, clock: SteppedClock) -> None:
+        self._rows = rows
+        self._stores: list[Store] = []
+        self.clock = clock
+        self.bell = Bell()
+        self.store: Store
+
+    async def open(self) -> None:
+        await self._rows.set_clock(self.clock)
+        await self.restart()
+
+    async def restart(self) -> None:
+        """A control plane starts anew: it knows nothing of the clock."""
+        self.store = await self.another(self.bell)
+
+    async def another(self, bell: Bell | None = None) -> Store:
+        """One more control plane on the same database."""
+        store = self._rows.store(self.clock, bell or Bell())
+        await store.open()
+        self._stores.append(store)
+        return store
+
+    async def advance(self, seconds: float) -> None:
+        """Time passes."""
+        self.clock.advance(seconds)
+        await self._rows.set_clock(self.clock)
+
+    async def step_database_clock(self, seconds: float) -> None:
+        """Somebody sets the database's clock."""
+        self.clock.step(seconds)
+        await self._rows.set_clock(self.clock)
+
+    async def pause(self, camera_id: CameraId) -> None:
+        """Somebody marks a granted lease as not working (S4-08)."""
+        await self._rows.pause(camera_id)
+
+    async def close(self) -> None:
+        for store in self._stores:
+            await store.close()
+
+
+@asynccontextmanager
+async def memory_rows(clock: SteppedClock) -> AsyncIterator[Rows]:
+    yield MemoryRows(clock)
+
+
+@asynccontextmanager
+async def sqlite_rows(migrated: Path, _clock: SteppedClock) -> AsyncIterator[Rows]:
+    with tempfile.TemporaryDirectory(dir=_IN_MEMORY if _IN_MEMORY.is_dir() else None) as folder:
+        path = Path(shutil.copy(migrated, folder))
+        with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            yield SqliteRows(path, connection)
+
+
+@asynccontextmanager
+async def postgres_rows(server: PostgresServer, _clock: SteppedClock) -> AsyncIterator[Rows]:
+    name = await server.create()
+    connection = await asyncpg.connect(server.url(name))
+    try:
+        await connection.execute(_TELL_TIME_BY_TABLE)
+        yield PostgresRows(server.url(name), connection)
+    finally:
+        await connection.close()
+        await server.drop(name)
+
+
+@asynccontextmanager
+async def a_world(make_rows: MakeRows, clock: SteppedClock | None = None) -> AsyncIterator[World]:
+    """A fresh database and a control plane on it."""
+    clock = clock or SteppedClock()
+    async with make_rows(clock) as rows:
+        world = World(rows, clock)
+        try:
+            await world.open()
+            yield world
+        finally:
+            await world.close()
+
+
+@pytest.fixture(scope="session")
+def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite database to copy."""
+    path = tmp_path_factory.mktemp("sqlite") / "migrated.db"
+    asyncio.run(migrate(f"sqlite:///{path}"))
+    return path
+
+
+@pytest.fixture(scope="session", params=("memory", "sqlite", "postgres"))
+def make_rows(request: pytest.FixtureRequest) -> MakeRows:
+    """The driver under test; its server, if it has one, runs before the test begins."""
+    if request.param == "postgres":
+        return partial(postgres_rows, request.getfixturevalue("postgres"))
+    if request.param == "sqlite":
+        return partial(sqlite_rows, request.getfixturevalue("migrated_file"))
+    return memory_rows
+
+
+@pytest.fixture
+async def world(make_rows: MakeRows) -> AsyncIterator[World]:
+    """A fresh world of the driver under test."""
+    async with a_world(make_rows) as world:
+        yield world
