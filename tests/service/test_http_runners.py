@@ -112,3 +112,21 @@ async def test_release_all_gives_everything_back_and_ends_the_incarnation(contro
 async def test_a_body_for_another_incarnation_than_the_tokens_is_403(control: ControlUnderTest) -> None:
     answer = await control.runner().post("/v1/runners/register", {"runner_id": "r1", "incarnation": "inc-7"})
     assert (answer.status_code, answer.json()["reason"]) == (403, "wrong-incarnation")
+
+
+async def test_a_client_of_plain_s0_starts_anew_without_registering(control: ControlUnderTest) -> None:
+    body = {"runner_id": "r1", "camera_uuid": "cam-1", "ttl_seconds": 10}
+    old, new = control.runner(incarnation="inc-1"), control.runner(incarnation="inc-2")
+    await old.post("/v1/leases/camera/acquire", body)
+    assert (await new.post("/v1/leases/camera/acquire", body)).json()["reason"] == "held"
+    assert (await new.post("/v1/leases/camera/acquire", body | {"camera_uuid": "cam-2"})).status_code == 200
+    assert (await old.post("/v1/leases/camera/renew", body)).status_code == 404
+    late = await old.post("/v1/leases/camera/acquire", body | {"camera_uuid": "cam-2"})
+    assert (late.status_code, late.json()["reason"]) == (409, "incarnation-ended")
+
+
+async def test_a_start_without_registering_keeps_the_runners_site_and_policy(control: ControlUnderTest) -> None:
+    told = {"runner_id": "r1", "site_id": "site-a", "policy": "sticky"}
+    await control.runner(incarnation="inc-1").post("/v1/runners/register", told)
+    flags = (await control.runner(incarnation="inc-2").post("/v1/runners/heartbeat", HEARTBEAT)).json()
+    assert (flags["incarnation"], flags["site_id"], flags["policy"]) == ("inc-2", "site-a", "sticky")

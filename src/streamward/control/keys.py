@@ -71,14 +71,17 @@ def new_keyring() -> Keyring:
 
 
 def load_keyring(path: Path) -> Keyring:
-    """The ring with the key in that file, which is made if there is none."""
-    if not path.exists():
-        _make(path)
+    """The ring with the key in that file."""
     return Keyring(SigningKey.of(_read(path)))
 
 
-def _make(path: Path) -> None:
-    """Writes the file whole under another name first: two processes that start together end up with one key."""
+def make_key(path: Path) -> None:
+    """Makes the key file if there is none.
+
+    It is written whole under another name first: two processes that start together end up with one key.
+    """
+    if path.exists():
+        return
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     pem = Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
@@ -95,7 +98,13 @@ def _make(path: Path) -> None:
 
 
 def _read(path: Path) -> Ed25519PrivateKey:
-    with path.open("rb") as file:
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        raise KeyFileUnusable(
+            path, "is not there: run `streamward control` once, or set STREAMWARD_DATA to its data folder"
+        ) from None
+    with file:
         if os.fstat(file.fileno()).st_mode & 0o077:
             raise KeyFileUnusable(path, "can be read by others: make it 0600, or delete it for a new key")
         pem = file.read(64_000)

@@ -186,11 +186,22 @@ class LeaseService:
         return wire.CamerasReleased(released=[camera_id])
 
     async def _know(self, caller: Caller, owner: Owner) -> None:
-        """A client that speaks plain S0 does not register: its first call does it."""
-        if await self._store.find_runner(owner.runner_id) is None:
-            await self._register(
-                RunnerSpec(runner_id=owner.runner_id, incarnation=owner.incarnation, tenant_id=caller.tenant_id)
+        """A client that speaks plain S0 does not register: the first call of each of its starts does it.
+
+        The store refuses incarnations that have ended, so a late call of an old start changes nothing.
+        """
+        known = await self._store.find_runner(owner.runner_id)
+        if known is not None and known.incarnation == owner.incarnation:
+            return
+        await self._register(
+            RunnerSpec(
+                runner_id=owner.runner_id,
+                incarnation=owner.incarnation,
+                tenant_id=caller.tenant_id,
+                site_id=known.site_id if known else None,
+                policy=known.policy if known else LeasePolicyName.FAST,
             )
+        )
 
     async def _register(self, spec: RunnerSpec) -> Runner | Denied:
         outcome = await self._store.register(spec)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.metrics_core import Metric
@@ -68,6 +68,7 @@ class Metrics:
             buckets=_BUCKETS,
             registry=registry,
         )
+        self._under_way = Gauge("http_requests_in_progress", "Calls under way, waiting ones too.", registry=registry)
         for kind in ("soft", "hard"):
             self._reclaims.labels(kind)  # shown as 0 before the first: an alert can tell 0 from absent
 
@@ -91,8 +92,13 @@ class Metrics:
             case facts.DialDelayed(reason=reason):
                 self._dials.labels(reason).inc()
 
+    def begin(self) -> None:
+        """Takes in a call that has come."""
+        self._under_way.inc()
+
     def observe(self, route: str, *, status: int, seconds: float) -> None:
         """Takes in one answered call."""
+        self._under_way.dec()
         self._latency.labels(route, str(status)).observe(seconds)
 
     async def render(self, store: MeasuredStore) -> bytes:

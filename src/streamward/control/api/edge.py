@@ -24,6 +24,7 @@ _SENT_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 class Meter(Protocol):
     """Where durations go."""
 
+    def begin(self) -> None: ...
     def observe(self, route: str, *, status: int, seconds: float) -> None: ...
 
 
@@ -39,6 +40,7 @@ class Edge:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        self._meter.begin()
         began = self._clock.boot()
         call = _Call(scope, send)
         try:

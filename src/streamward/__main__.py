@@ -1,0 +1,5 @@
+"""`python -m streamward` is `streamward`."""
+
+from streamward.cli import main
+
+main()

@@ -1,0 +1,38 @@
+"""A small fleet to try things on: two tenants, three sites, twelve cameras."""
+
+from streamward.leases.dialing import DEFAULT_CAPACITY, DEFAULT_PER_MINUTE
+from streamward.leases.store import CameraStore
+from streamward.model.camera import Camera, LeasePolicyName, Site
+from streamward.model.ids import CameraId, SiteId, TenantId
+from streamward.runtime.clock import Clock
+
+SITES = (
+    Site(site_id=SiteId("harbour"), tenant_id=TenantId("north")),
+    Site(site_id=SiteId("depot"), tenant_id=TenantId("north")),
+    Site(site_id=SiteId("vineyard"), tenant_id=TenantId("south"), policy=LeasePolicyName.STICKY),
+)
+CAMERAS_PER_SITE = 4
+FIRST_PORT = 8554
+
+
+async def seed(store: CameraStore, *, clock: Clock) -> None:
+    """Adds what is missing of the fleet, and leaves alone what is there."""
+    for number, site in enumerate(SITES):
+        if await store.find_site(site.site_id, scope=None) is None:
+            await store.save_site(site, capacity=DEFAULT_CAPACITY, per_minute=DEFAULT_PER_MINUTE)
+        for camera in _cameras(site, port=FIRST_PORT + number, clock=clock):
+            if await store.find_camera(camera.camera_id, scope=None) is None:
+                await store.save_camera(camera)
+
+
+def _cameras(site: Site, *, port: int, clock: Clock) -> list[Camera]:
+    return [
+        Camera(
+            camera_id=CameraId(f"{site.site_id}-{number}"),
+            tenant_id=site.tenant_id,
+            site_id=site.site_id,
+            rtsp_url=f"rtsp://127.0.0.1:{port}/{site.site_id}-{number}",
+            updated_at=clock.wall(),
+        )
+        for number in range(1, CAMERAS_PER_SITE + 1)
+    ]

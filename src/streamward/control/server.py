@@ -1,0 +1,77 @@
+"""Serves the application over HTTP, and ends well: those who wait are answered, then the process exits with 0."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+from collections.abc import Callable, Iterator
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from streamward.model.errors import StreamwardError
+
+GRACE = 3  # seconds for calls under way when a stop is asked for
+
+
+class CannotListen(StreamwardError):
+    """The address is taken, or not this machine's."""
+
+    def __init__(self, host: str, port: int, why: str) -> None:
+        super().__init__(host, port, why)
+        self.host = host
+        self.port = port
+        self.why = why
+
+    def __str__(self) -> str:
+        return f"cannot listen on {self.host} port {self.port} ({self.why}): set STREAMWARD_HOST or STREAMWARD_PORT"
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket: taken before anything else starts, so that a port in use ends the process at once."""
+    try:
+        family, *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as err:
+        named = os.strerror(err.errno) if err.errno and err.errno > 0 else err.strerror  # names that do not resolve
+        raise CannotListen(host, port, str(named).lower()) from None
+
+
+class HttpServer(uvicorn.Server):
+    """uvicorn, except for its signals: it would end the process by the signal that stopped it."""
+
+    def __init__(self, app: ASGIApp, *, on_stop: Callable[[], None]) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                http="httptools",
+                loop="none",
+                ws="none",
+                lifespan="off",
+                access_log=False,
+                log_config=None,
+                server_header=False,
+                timeout_graceful_shutdown=GRACE,
+            )
+        )
+        self._on_stop = on_stop
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        for each in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(each, self._stop)
+        try:
+            yield
+        finally:
+            for each in (signal.SIGTERM, signal.SIGINT):
+                loop.remove_signal_handler(each)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._on_stop()
+        await super().shutdown(sockets)
+
+    def _stop(self) -> None:
+        self.force_exit = self.should_exit  # asked twice: now
+        self.should_exit = True

@@ -1,0 +1,115 @@
+"""Roles of Streamward as real processes: started by the real command line on free ports, and always ended."""
+
+import contextlib
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+
+COMMAND = [sys.executable, "-m", "streamward"]
+READY_WITHIN = 30.0
+STOP_WITHIN = 10.0
+
+
+class NeverReady(Exception):
+    """A process ended, or said nothing, before it served."""
+
+
+def environment(data: Path, **settings: object) -> dict[str, str]:
+    """This machine's environment with these settings of ours and no others."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("STREAMWARD_")}
+    ours = {"DATA": data, "PORT": 0, **settings}
+    return kept | {f"STREAMWARD_{name}": str(value) for name, value in ours.items()}
+
+
+def run(*args: str, data: Path, **settings: object) -> subprocess.CompletedProcess[str]:
+    """Runs a command to its end."""
+    return subprocess.run(
+        [*COMMAND, *args],
+        env=environment(data, **settings),
+        cwd=data.parent if data.parent.is_dir() else None,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+class ControlProcess:
+    """`streamward control`, serving."""
+
+    def __init__(self, process: subprocess.Popen[bytes], *, data: Path) -> None:
+        self.process = process
+        self.data = data
+        self.said = ""
+        self.url = self._read_address()
+        httpx.get(f"{self.url}/ready", timeout=READY_WITHIN).raise_for_status()
+
+    def token(self, *args: str) -> str:
+        """A token, minted by the command line."""
+        minted = run("token", *args, data=self.data)
+        assert minted.returncode == 0, minted.stderr
+        return minted.stdout.strip()
+
+    def client(self, *args: str) -> httpx.Client:
+        """A client with a token of its own: `client("--runner", "r1")`."""
+        headers = {"Authorization": f"Bearer {self.token(*args)}"}
+        return httpx.Client(base_url=self.url, headers=headers, timeout=30)
+
+    def stop(self, by: signal.Signals = signal.SIGTERM) -> tuple[int, float]:
+        """Asks it to end; returns its exit code and how many seconds it took."""
+        asked = time.monotonic()
+        self.process.send_signal(by)
+        return self.process.wait(STOP_WITHIN), time.monotonic() - asked
+
+    def _read_address(self) -> str:
+        """The address that it prints once it listens."""
+        assert self.process.stdout is not None
+        while select.select([self.process.stdout], [], [], READY_WITHIN)[0]:
+            piece = os.read(self.process.stdout.fileno(), 65_536)
+            if not piece:
+                raise NeverReady(f"it ended with {self.process.wait()}")
+            self.said += piece.decode()
+            if found := re.search(r"listens on +(\S+)\n", self.said):
+                return found[1]
+        raise NeverReady("it said nothing")
+
+
+@contextlib.contextmanager
+def control(data: Path, *args: str, **settings: object) -> Iterator[ControlProcess]:
+    """A control plane that serves; its log is shown if the test fails."""
+    log = data.parent / f"{data.name}.{time.monotonic_ns()}.log"
+    with log.open("w") as err:
+        process = subprocess.Popen(
+            [*COMMAND, "control", *args],
+            env=environment(data, **settings),
+            cwd=data.parent,
+            stdout=subprocess.PIPE,
+            stderr=err,
+        )
+    try:
+        yield ControlProcess(process, data=data)
+    except BaseException as err:
+        err.add_note(f"log of streamward control ({log.name}):\n{log.read_text()[-20_000:]}")
+        raise
+    finally:
+        _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(STOP_WITHIN)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
