@@ -1,0 +1,134 @@
+"""The control process put together: the only module of this package that names drivers."""
+
+import contextlib
+import logging
+import socket
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+from streamward.control import demo
+from streamward.control.api.application import create_app
+from streamward.control.keeper import ReclaimKeeper
+from streamward.control.keys import load_keyring, make_key
+from streamward.control.server import HttpServer, listen
+from streamward.control.sole import sole_use
+from streamward.control.tokens import TokenCheck
+from streamward.drivers.memory import MemoryDatabase, MemoryStore
+from streamward.drivers.sql.store import SqlStore
+from streamward.leases.policy import BY_NAME, FAST, Policies
+from streamward.leases.store import Store, StoreUnavailable
+from streamward.model.camera import without_credentials
+from streamward.model.errors import StreamwardError
+from streamward.runtime import failpoints, log
+from streamward.runtime.bell import Bell
+from streamward.runtime.clock import Clock, SystemClock
+from streamward.runtime.journal import Journal
+from streamward.runtime.service import Service
+from streamward.settings import LeaseSettings, LogSettings, Settings
+
+_SQLITE = "sqlite:///"
+
+
+class FolderUnusable(StreamwardError):
+    """The data folder cannot be used."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(path, why)
+        self.path = path
+        self.why = why
+
+    def __str__(self) -> str:
+        return f"cannot use the data folder {self.path} ({self.why}): set STREAMWARD_DATA to another one"
+
+
+class DatabaseSilent(StreamwardError):
+    """The database does not answer at start."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.url = url
+
+    def __str__(self) -> str:
+        return f"the database {self.url} does not answer: see that it runs, or set STREAMWARD_DATABASE_URL"
+
+
+class Announce(Protocol):
+    """Tells a person that the process serves."""
+
+    def __call__(self, *, address: str, database: str) -> None: ...
+
+
+async def serve(settings: Settings, *, with_demo: bool, announce: Announce) -> None:
+    """Runs one control plane until it is told to stop."""
+    _write_logs(settings.log)
+    clock, bell, journal = SystemClock(), Bell(), Journal()
+    journal.subscribe(log.log_fact)
+    with _held(settings) as listener:
+        tokens = TokenCheck(load_keyring(settings.key_file), clock=clock)
+        store = _store(settings, clock=clock, bell=bell)
+        app = create_app(store, bell=bell, journal=journal, tokens=tokens, clock=clock)
+        failpoints.arm(failpoints.parse(settings.failpoints))
+        try:
+            await _open(store, settings)
+            if with_demo:
+                await demo.seed(store, clock=clock)
+            async with Service("reclaim", ReclaimKeeper(store, journal), journal=journal):
+                announce(address=_address(listener), database=without_credentials(settings.database_url))
+                await HttpServer(app, on_stop=bell.ring).serve(sockets=[listener])
+        finally:
+            await store.close()
+
+
+@contextlib.contextmanager
+def data_folder(path: Path) -> Iterator[None]:
+    """The folder, made if it is not there; whatever keeps it from being used is one sentence."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        yield
+    except (PermissionError, NotADirectoryError, FileExistsError) as err:
+        raise FolderUnusable(path, (err.strerror or str(err)).lower()) from None
+
+
+@contextlib.contextmanager
+def _held(settings: Settings) -> Iterator[socket.socket]:
+    """What only this process may have: the address, and a SQLite file."""
+    with contextlib.ExitStack() as held:
+        with data_folder(settings.data):
+            make_key(settings.key_file)
+            if settings.database_url.startswith(_SQLITE):
+                held.enter_context(sole_use(Path(settings.database_url.removeprefix(_SQLITE))))
+        yield held.enter_context(listen(settings.host, settings.port))
+
+
+def _store(settings: Settings, *, clock: Clock, bell: Bell) -> Store:
+    policies = _policies(settings.lease)
+    if settings.database_url.startswith("memory:"):
+        return MemoryStore(MemoryDatabase(clock=clock), clock=clock, bell=bell, policies=policies)
+    return SqlStore(settings.database_url, clock=clock, bell=bell)
+
+
+def _policies(lease: LeaseSettings) -> Policies:
+    fast = replace(FAST, ttl=lease.ttl_s, renew_every=lease.renew_interval_s)
+    return {**BY_NAME, fast.name: fast}
+
+
+async def _open(store: Store, settings: Settings) -> None:
+    try:
+        await store.open()
+    except StoreUnavailable as err:
+        raise DatabaseSilent(without_credentials(settings.database_url)) from err
+
+
+def _write_logs(settings: LogSettings) -> None:
+    form = log.form_for(sys.stderr) if settings.format == "auto" else log.LogForm(settings.format)
+    log.configure(form, level=settings.level, out=sys.stderr)
+    for chatty in ("uvicorn", "alembic"):  # what they do at start and stop is announced by us
+        logging.getLogger(chatty).setLevel(logging.WARNING)
+
+
+def _address(listener: socket.socket) -> str:
+    host, port, *_ = listener.getsockname()
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
