@@ -16,7 +16,7 @@ def main() -> int:
     caught: dict[str, int] = {}
     for name in BUGS:
         failing = run(range(MOST_SEEDS), bug=name).failing
-        print(f"{name:<34}{min(failing) if failing else 'ESCAPED'}", flush=True)  # noqa: T201
+        print(f"{name:<34}{min(failing) if failing else 'ESCAPED'}", flush=True)
         if failing:
             caught[name] = min(failing)
     CAUGHT.write_text(json.dumps(caught, indent=2) + "\n")

@@ -24,7 +24,6 @@ FIXED = (3, 12, 17, 59, 62, 73)
 def test_fresh_seeds_keep_every_invariant():
     first = secrets.randbelow(2**40)
     summary = run(range(first, first + 100_000), at_least=AT_LEAST, within=SECONDS)
-    print(f"{summary.seeds} seeds from {first}, {summary.simulated_hours:.0f} simulated hours, {summary.grants} grants")
     assert summary.failing == {}
     assert summary.seeds >= AT_LEAST
 
