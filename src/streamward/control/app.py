@@ -107,7 +107,7 @@ def _store(settings: Settings, *, clock: Clock, bell: Bell) -> Store:
     policies = _policies(settings.lease)
     if settings.database_url.startswith("memory:"):
         return MemoryStore(MemoryDatabase(clock=clock), clock=clock, bell=bell, policies=policies)
-    return SqlStore(settings.database_url, clock=clock, bell=bell)
+    return SqlStore(settings.database_url, clock=clock, bell=bell, policies=policies)
 
 
 def _policies(lease: LeaseSettings) -> Policies:

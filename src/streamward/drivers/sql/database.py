@@ -14,6 +14,7 @@ from streamward.drivers.sql.dialect import PostgresDialect, SqlDialect, SqliteDi
 from streamward.drivers.sql.engine import postgres_engine, sqlite_engine
 from streamward.drivers.sql.statement import statement
 from streamward.leases.clock_guard import TOLERANCE, ClockGuard, ClockView
+from streamward.leases.policy import BY_NAME, Policies
 from streamward.leases.store import StoreUnavailable
 from streamward.runtime.bell import Bell
 from streamward.runtime.clock import Clock
@@ -24,9 +25,10 @@ _FAILURES = (SQLAlchemyError, asyncpg.PostgresError, asyncpg.InterfaceError, OSE
 class Database:
     """What the parts of a store share."""
 
-    def __init__(self, url: str, *, clock: Clock, bell: Bell) -> None:
+    def __init__(self, url: str, *, clock: Clock, bell: Bell, policies: Policies = BY_NAME) -> None:
         self.url = url
         self.clock = clock
+        self.policies = policies
         self.is_postgres = not url.startswith("sqlite:")
         self.dialect: SqlDialect = PostgresDialect() if self.is_postgres else SqliteDialect()
         self.engine: AsyncEngine = postgres_engine(url) if self.is_postgres else sqlite_engine(url)

@@ -21,7 +21,7 @@ from streamward.drivers.sql.waves import waves
 from streamward.leases import eligibility, placement
 from streamward.leases.lease import DenialReason, Denied, Owner
 from streamward.leases.placement import FreeCamera
-from streamward.leases.policy import Terms, applied
+from streamward.leases.policy import FAST, Terms, applied
 from streamward.leases.store import Claim, Granted, Lapse, Named, OpenClaim, Orphan, Renewal, Renewed
 from streamward.model.ids import CameraId, Generation
 from streamward.model.runner import Runner
@@ -45,7 +45,7 @@ class SqlLeases:
             denial = _denial(runner, claim.owner, row=row, look=look)
             taken: dict[CameraId, Row[Any]] = {}
             if denial is None and runner is not None:
-                terms = _terms(runner, row, ttl=claim.ttl)
+                terms = self._terms(runner, row, ttl=claim.ttl)
                 taken = await self._take(tx, runner, {claim.camera_id: terms}, wait=True)
         if not taken:  # without a reason: somebody else was quicker by a moment
             self._watch.saw(look, row.now)
@@ -63,7 +63,7 @@ class SqlLeases:
             room = min(claim.limit, runner.capacity - rows[0].held)
             chosen = _chosen(rows, room)
             taken = await self._take(
-                tx, runner, {camera_id: _terms(runner, row) for camera_id, row in chosen.items()}, wait=False
+                tx, runner, {camera_id: self._terms(runner, row) for camera_id, row in chosen.items()}, wait=False
             )
         if not taken:
             self._watch.saw(look, rows[0].now)
@@ -114,6 +114,10 @@ class SqlLeases:
     async def reclaim(self, camera_id: CameraId, generation: Generation) -> bool:
         params = self._db.dialect.pack(("camera_uuid", "generation"), [(camera_id, generation)])
         return bool(await self._change(self._lease_sql.reclaim, params))
+
+    def _terms(self, runner: Runner, row: Row[Any], *, ttl: float | None = None) -> Terms:
+        site = policy_of(row.site_policy)
+        return applied(runner=runner.policy, site=site, policies=self._db.policies).terms(ttl)
 
     async def _lock_runner(self, tx: AsyncConnection, owner: Owner) -> Runner | None:
         row = (await tx.execute(self._lease_sql.lock_runner, {"runner_id": owner.runner_id})).one_or_none()
@@ -179,10 +183,6 @@ def _wanted_by(runner: Runner) -> dict[str, str | None]:
     }
 
 
-def _terms(runner: Runner, row: Row[Any], *, ttl: float | None = None) -> Terms:
-    return applied(runner=runner.policy, site=policy_of(row.site_policy)).terms(ttl)
-
-
 def _denial(runner: Runner | None, owner: Owner, *, row: Row[Any], look: Look) -> Denied | None:
     """Why this owner does not get the camera that the row shows."""
     if row.c_camera_uuid is None:
@@ -195,7 +195,7 @@ def _denial(runner: Runner | None, owner: Owner, *, row: Row[Any], look: Look) -
     lease = lease_of(row)
     if lease.owner != owner and (denial := eligibility.unfit(runner, slots_used=row.held)):
         return denial
-    outcome = lease.acquire(owner, _terms(runner, row), now=row.now, clock=look.view)
+    outcome = lease.acquire(owner, FAST.terms(), now=row.now, clock=look.view)  # only whether, not for how long
     return outcome if isinstance(outcome, Denied) else None
 
 

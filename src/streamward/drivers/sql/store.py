@@ -11,6 +11,7 @@ from streamward.drivers.sql.migrate import migrate
 from streamward.drivers.sql.records import SqlLeaseRecords
 from streamward.drivers.sql.runners import SqlRunners
 from streamward.drivers.sql.statuses import SqlStatuses
+from streamward.leases.policy import BY_NAME, Policies
 from streamward.runtime.bell import Bell
 from streamward.runtime.clock import Clock
 
@@ -18,8 +19,8 @@ from streamward.runtime.clock import Clock
 class SqlStore(SqlLeases, SqlLeaseRecords, SqlRunners, SqlCameras, SqlDials, SqlStatuses):
     """One control plane's way into `postgresql://…` or `sqlite:///…`."""
 
-    def __init__(self, url: str, *, clock: Clock, bell: Bell) -> None:
-        database = Database(url, clock=clock, bell=bell)
+    def __init__(self, url: str, *, clock: Clock, bell: Bell, policies: Policies = BY_NAME) -> None:
+        database = Database(url, clock=clock, bell=bell, policies=policies)
         for part in (SqlLeases, SqlLeaseRecords, SqlRunners, SqlCameras, SqlDials, SqlStatuses):
             part.__init__(self, database)
         self._listener = Listener(url, clock=clock, bell=bell) if database.is_postgres else None
