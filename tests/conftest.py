@@ -26,7 +26,12 @@ CATEGORIES = {
 }
 TESTS = Path(__file__).parent
 
-hypothesis.settings.register_profile("streamward", deadline=None, print_blob=True)
+hypothesis.settings.register_profile(
+    "streamward",
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],  # machines are shared; time is judged by benchmarks
+)
 hypothesis.settings.load_profile("streamward")
 
 
