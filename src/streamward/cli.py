@@ -100,12 +100,26 @@ def version() -> None:
 def simulate(
     *,
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds to run.")] = 200,
+    start: Annotated[int | None, typer.Option(min=0, help="The first seed; a fresh one if not given.")] = None,
+    bug: Annotated[
+        str | None, typer.Option(help="Plant this bug and stop when it is caught; `list` names them.")
+    ] = None,
+    with_trace: Annotated[bool, typer.Option("--trace", help="Print all that happened in the first seed.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Run the lease core through seeded faults and check that nobody ever shares a camera."""
-    from streamward.drills.simulate import main as run
+    """Run the lease core through seeded faults and check that nobody ever shares a camera.
 
-    run(seeds=seeds, as_json=as_json)
+    Exits with 1 if an invariant did not hold.
+    """
+    from streamward.drills.simulate import list_bugs, main, trace
+
+    if bug == "list":
+        print(list_bugs())
+        return
+    if with_trace:
+        print(trace(start or 0, bug))
+        return
+    sys.exit(main(seeds=seeds, start=start, bug=bug, as_json=as_json))
 
 
 def _lifetime(text: str) -> timedelta:

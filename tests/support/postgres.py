@@ -98,13 +98,19 @@ class PostgresServer:
                 raise RuntimeError((self._folder / "log").read_text())
 
 
+def installed() -> Path | None:
+    """Where the newest PostgreSQL of this machine has its programs."""
+    found = sorted(_PACKAGED.glob("*/bin/postgres"))
+    return found[-1].parent if found and shutil.which("setpriv") else None
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
     """The session's server; started by the first test that wants it."""
-    found = sorted(_PACKAGED.glob("*/bin/postgres"))
-    if not found or shutil.which("setpriv") is None:
+    binaries = installed()
+    if binaries is None:
         pytest.skip(f"PostgreSQL is not installed: no {_PACKAGED}/*/bin/postgres, or no setpriv")
-    server = PostgresServer(found[-1].parent)
+    server = PostgresServer(binaries)
     try:
         server.start()
         asyncio.run(server.make_template())

@@ -14,6 +14,7 @@ from itertools import islice
 from streamward.drills.simulation.bugs import BUGS
 from streamward.drills.simulation.faults import apply
 from streamward.drills.simulation.world import REAL, Outcome, World
+from streamward.model.errors import StreamwardError
 
 CHUNK = 5  # seeds that a process takes at once
 TOLD = 10  # failing seeds that are printed in full
@@ -45,6 +46,8 @@ class Summary:
 
 def simulate(seed: int, bug: str | None = None) -> Outcome:
     """One seed, with the real code or with a planted bug."""
+    if bug is not None and bug not in BUGS:
+        raise UnknownBug(bug)
     return World(seed, BUGS[bug].parts if bug else REAL).run(apply)
 
 
@@ -68,11 +71,34 @@ def run(seeds: Sequence[int], *, bug: str | None = None, at_least: int | None = 
     return summary
 
 
+class UnknownBug(StreamwardError):
+    """A bug was to be planted that nobody has written."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+    def __str__(self) -> str:
+        return f"there is no bug {self.name!r} to plant: `streamward drill simulate --bug list` names them"
+
+
+def trace(seed: int, bug: str | None = None) -> str:
+    """Everything that happened in one seed, and what was wrong with it."""
+    outcome = simulate(seed, bug)
+    return "\n".join([*outcome.trace, "", *map(str, outcome.violations or ("no violation",))])
+
+
+def list_bugs() -> str:
+    """The bugs that can be planted."""
+    return "\n".join(f"{name:<32}{bug.says}" for name, bug in BUGS.items())
+
+
 def main(*, seeds: int, as_json: bool = False, start: int | None = None, bug: str | None = None) -> int:
     """Runs so many seeds and prints the summary; 1 if an invariant did not hold."""
     first = secrets.randbelow(2**40) if start is None else start
     summary = run(range(first, first + seeds), bug=bug)
-    print(json.dumps({"first_seed": first, **asdict(summary)}) if as_json else _table(summary, first))  # noqa: T201
+    again = f" --bug {bug}" if bug else ""
+    print(json.dumps({"first_seed": first, **asdict(summary)}) if as_json else _table(summary, first, again))  # noqa: T201
     return 1 if summary.failing else 0
 
 
@@ -108,7 +134,7 @@ def _progress(summary: Summary, *, of: int, started: float) -> None:
         print(f"\r{line}  ", end="", file=sys.stderr, flush=True)  # noqa: T201
 
 
-def _table(summary: Summary, first: int) -> str:
+def _table(summary: Summary, first: int, again: str) -> str:
     rows = [
         ("seeds", f"{summary.seeds:,} from {first}"),
         ("simulated", f"{summary.simulated_hours:,.1f} h in {summary.seconds:.0f} s"),
@@ -119,5 +145,5 @@ def _table(summary: Summary, first: int) -> str:
     lines = [f"{name:<11}{value}" for name, value in rows]
     for seed, violation in sorted(summary.failing.items())[:TOLD]:
         lines.append(f"  seed {seed}: {violation}")
-        lines.append(f"    again: streamward drill simulate --start {seed} --seeds 1")
+        lines.append(f"    again: streamward drill simulate --start {seed} --seeds 1 --trace{again}")
     return "\n" + "\n".join(lines)

@@ -9,11 +9,12 @@ import random
 import selectors
 from collections.abc import Callable, Coroutine
 from contextvars import Context
-from typing import Any, TypeVar
+from typing import Any, TypeVar, TypeVarTuple, Unpack
 
 from streamward.model.errors import StreamwardError
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 _TIE = 1e-9  # seconds within which the seed decides who is first
 
@@ -53,7 +54,11 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         return self._virtual_now
 
     def call_at(
-        self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
+        self,
+        when: float,
+        callback: Callable[[Unpack[Ts]], object],
+        *args: *Ts,
+        context: Context | None = None,
     ) -> asyncio.TimerHandle:
         return super().call_at(when + self._ties.random() * _TIE, callback, *args, context=context)
 

@@ -33,7 +33,7 @@ class Renewals:
         self._watch = watch
         self._renew = _renew(database.dialect)
         self._held = _held(database.dialect)
-        self._renew_and_held = _renew_and_held(database.dialect) if database.is_postgres else None
+        self._renew_and_held = renew_and_held(database.dialect) if database.is_postgres else None
 
     async def send(self, renewals: Sequence[Renewal]) -> list[Renewed | Denied]:
         """The outcome of each, in their order."""
@@ -133,7 +133,7 @@ def _held(dialect: SqlDialect) -> Executable:
     )
 
 
-def _renew_and_held(dialect: SqlDialect) -> Executable:
+def renew_and_held(dialect: SqlDialect) -> Executable:
     """Both in one statement, as PostgreSQL can."""
     return statement(
         f"{_tables(dialect)}, changed AS ({_changed(dialect)})"

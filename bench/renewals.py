@@ -1,0 +1,131 @@
+"""The lease paths under load: through the control plane, and the same statement straight to PostgreSQL."""
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import count
+
+import asyncpg
+from sqlalchemy import ClauseElement
+from sqlalchemy.dialects.postgresql.asyncpg import dialect
+
+from bench.fleet import LEASES_PER_RUNNER, fill, names
+from bench.load import Call, HttpCaller, Rate, measure
+from streamward.drivers.sql.dialect import PostgresDialect
+from streamward.drivers.sql.renewals import renew_and_held
+from streamward.protocol import codec
+from streamward.protocol.leases import AcquireCamera, NamedLease, ReleaseCamera, RenewCamera, RenewCameras
+from tests.support.processes import ControlProcess
+
+SECONDS = 4.0
+STRAIGHT = 4  # connections: the pool of a control plane
+CALLERS = 16
+
+
+async def bare(url: str) -> Rate:
+    """The control plane's own renewal statement, prepared, from asyncpg."""
+    renewal = renew_and_held(PostgresDialect())
+    assert isinstance(renewal, ClauseElement)
+    compiled = renewal.compile(dialect=dialect())  # type: ignore[no-untyped-call]
+    connections = [await asyncpg.connect(url) for _ in range(STRAIGHT)]
+    try:
+        calls = [await _statement(each, compiled, runner) for runner, each in enumerate(connections)]
+        return await measure(calls, seconds=SECONDS)
+    finally:
+        for connection in connections:
+            await connection.close()
+
+
+async def over_http(process: ControlProcess) -> Rate:
+    """Sixteen runners that renew forty leases each, without rest."""
+    callers = await _callers(process)
+    try:
+        calls = [partial(_renew_forty, caller, _forty(runner)) for runner, caller in enumerate(callers)]
+        return await measure(calls, seconds=SECONDS)
+    finally:
+        await _close(callers)
+
+
+async def singles(process: ControlProcess) -> dict[str, Rate]:
+    """One lease at a time, in the specification's single forms."""
+    callers = await _callers(process)
+    try:
+        renews = [partial(_renew_one, caller, runner) for runner, caller in enumerate(callers)]
+        swaps = [_swapping(caller, runner) for runner, caller in enumerate(callers)]
+        return {
+            "renewals": await measure(renews, seconds=SECONDS),
+            "releases and acquisitions": await measure(swaps, seconds=SECONDS),
+        }
+    finally:
+        await _close(callers)
+
+
+async def growth(url: str, sizes: Sequence[int]) -> dict[int, float]:
+    """Seconds of one renewal, in statements of forty, by how many cameras there are."""
+    costs: dict[int, float] = {}
+    for size in sizes:
+        await fill(url, cameras=size)
+        rate = await bare(url)
+        costs[size] = 1 / (rate.per_second * LEASES_PER_RUNNER)
+    return costs
+
+
+async def _statement(connection: asyncpg.Connection, compiled: object, runner: int) -> Call:
+    """Spread over the runners that there are, as real ones are."""
+    text, order = str(compiled), list(compiled.positiontup)  # type: ignore[attr-defined]
+    prepared = await connection.prepare(text)
+    runner = min(runner, await connection.fetchval("SELECT count(*) - 1 FROM runners"))
+    pack = PostgresDialect().pack
+    rows = [(0, name, 1, None) for name in names(runner)]
+    params = pack(("caller", "runner_id", "incarnation"), [(0, f"runner-{runner}", "inc")], alias="m")
+    params |= pack(("caller", "camera_uuid", "generation", "ttl"), rows)
+    arguments = [params[name] for name in order]
+
+    async def call() -> None:
+        await prepared.fetch(*arguments)
+
+    return call
+
+
+async def _callers(process: ControlProcess) -> list[HttpCaller]:
+    callers = []
+    for runner in range(CALLERS):
+        token = process.token("--runner", f"runner-{runner}", "--incarnation", "inc")
+        caller = HttpCaller(process.url, token)
+        await caller.connect()
+        callers.append(caller)
+    return callers
+
+
+async def _close(callers: Sequence[HttpCaller]) -> None:
+    for caller in callers:
+        await caller.close()
+
+
+def _forty(runner: int) -> bytes:
+    cameras = [NamedLease(camera_uuid=name, version=1) for name in names(runner)]
+    return codec.encode(RenewCameras(runner_id=f"runner-{runner}", cameras=cameras))
+
+
+async def _renew_forty(caller: HttpCaller, body: bytes) -> None:
+    await caller.post("/v1/leases/cameras/renew", body)
+
+
+async def _renew_one(caller: HttpCaller, runner: int) -> None:
+    message = RenewCamera(runner_id=f"runner-{runner}", camera_uuid=names(runner)[0], ttl_seconds=600)
+    await caller.post("/v1/leases/camera/renew", codec.encode(message))
+
+
+def _swapping(caller: HttpCaller, runner: int) -> Call:
+    """Gives one camera back and takes it again, in turn."""
+    runner_id, camera_uuid = f"runner-{runner}", names(runner)[1]
+    release = codec.encode(ReleaseCamera(runner_id=runner_id, camera_uuid=camera_uuid))
+    acquire = codec.encode(AcquireCamera(runner_id=runner_id, camera_uuid=camera_uuid, ttl_seconds=600))
+    turn = count()
+
+    async def call() -> None:
+        if next(turn) % 2:
+            await caller.post("/v1/leases/camera/acquire", acquire)
+        else:
+            await caller.post("/v1/leases/camera/release", release)
+
+    return call
