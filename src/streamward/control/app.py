@@ -86,7 +86,7 @@ async def serve(settings: Settings, *, with_demo: bool, announce: Announce) -> N
 def data_folder(path: Path) -> Iterator[None]:
     """The folder, made if it is not there; whatever keeps it from being used is one sentence."""
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)  # camera URLs hold passwords
         yield
     except (PermissionError, NotADirectoryError, FileExistsError) as err:
         raise FolderUnusable(path, (err.strerror or str(err)).lower()) from None

@@ -83,7 +83,7 @@ def _check_form(body: bytes) -> None:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> None:
-    if len(pairs) != len({key for key, _ in pairs}):
+    if len(pairs) != len(dict(pairs)):
         raise InvalidMessage("a field is given twice")
 
 

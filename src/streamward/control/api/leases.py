@@ -14,8 +14,8 @@ _ENDED = "The incarnation has ended: start anew and register"
 
 def add_leases(routes: Routes, service: LeaseService, *, cameras: CameraStore) -> None:
     """Adds the routes about leases."""
-    _add_single(routes, service)
     _add_batch(routes, service)
+    _add_single(routes, service)
 
     @routes.post(
         "/v1/leases/reclaim",
@@ -51,17 +51,17 @@ def _add_single(routes: Routes, service: LeaseService) -> None:
 
 
 def _add_batch(routes: Routes, service: LeaseService) -> None:
+    @routes.post("/v1/leases/cameras/renew", access=Access.RUNNER, refuses={409: _ENDED})
+    async def renew_cameras(caller: Caller, message: wire.RenewCameras) -> wire.CamerasRenewed | Problem:
+        """Keeps all that a runner holds."""
+        return await service.renew_many(caller, message)
+
     @routes.post(
         "/v1/leases/cameras/acquire", access=Access.RUNNER, refuses={409: "The runner may take no lease just now"}
     )
     async def acquire_cameras(caller: Caller, message: wire.AcquireCameras) -> wire.CamerasAcquired | Problem:
         """Takes up to so many free cameras."""
         return await service.acquire_free(caller, message)
-
-    @routes.post("/v1/leases/cameras/renew", access=Access.RUNNER, refuses={409: _ENDED})
-    async def renew_cameras(caller: Caller, message: wire.RenewCameras) -> wire.CamerasRenewed | Problem:
-        """Keeps all that a runner holds."""
-        return await service.renew_many(caller, message)
 
     @routes.post("/v1/leases/cameras/release", access=Access.RUNNER)
     async def release_cameras(caller: Caller, message: wire.ReleaseCameras) -> wire.CamerasReleased | Problem:
