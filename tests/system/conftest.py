@@ -1,0 +1,5 @@
+"""What system tests share."""
+
+from tests.support.postgres import postgres
+
+__all__ = ["postgres"]

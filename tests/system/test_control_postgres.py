@@ -1,0 +1,76 @@
+"""Control processes on PostgreSQL: several at once, and a database that goes away and comes back."""
+
+import asyncio
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.postgres import PostgresServer
+from tests.support.processes import control
+
+ASKING = {"runner_id": "r1", "camera_uuid": "harbour-1", "ttl_seconds": 60}
+
+
+@pytest.fixture
+def database(postgres: PostgresServer) -> Iterator[str]:
+    name = asyncio.run(postgres.create())
+    yield name
+    asyncio.run(postgres.drop(name))
+
+
+def shut(postgres: PostgresServer, database: str) -> None:
+    """Nobody gets in, and who is in is thrown out."""
+    asyncio.run(postgres.run(f"ALTER DATABASE {database} ALLOW_CONNECTIONS false"))
+    thrown_out = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'"
+    asyncio.run(postgres.run(thrown_out))
+
+
+def reopen(postgres: PostgresServer, database: str) -> None:
+    asyncio.run(postgres.run(f"ALTER DATABASE {database} ALLOW_CONNECTIONS true"))
+
+
+def test_two_control_planes_share_leases_cursors_and_wake_ups(
+    tmp_path: Path, postgres: PostgresServer, database: str
+) -> None:
+    data, url = tmp_path / "data", postgres.url(database)
+    with (
+        control(data, "--demo", DATABASE_URL=url) as one,
+        control(data, DATABASE_URL=url) as two,
+        one.client("--runner", "r1") as runner,
+        two.client("--runner", "r2") as other,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        cursor = runner.get("/v1/cameras", params={"limit": 5}).json()["next_cursor"]
+        assert len(other.get("/v1/cameras", params={"limit": 50, "cursor": cursor}).json()["items"]) == 7
+        assert runner.post("/v1/leases/camera/acquire", json=ASKING).status_code == 200
+        refused = other.post("/v1/leases/camera/acquire", json=ASKING | {"runner_id": "r2"})
+        assert (refused.status_code, refused.json()["reason"]) == (409, "held")
+        seen = other.get("/v1/wait", params={"timeout_s": 0}).json()["cursor"]
+        waiting = pool.submit(other.get, "/v1/wait", params={"after": seen, "timeout_s": 25})
+        runner.post("/v1/leases/camera/release", json={"runner_id": "r1", "camera_uuid": "harbour-1"})
+        assert waiting.result().json()["changed"] is True
+        taken = other.post("/v1/leases/camera/acquire", json=ASKING | {"runner_id": "r2"})
+        assert (taken.status_code, taken.json()["version"]) == (200, 2)
+
+
+def test_a_database_that_goes_away_is_503_and_comes_back(
+    tmp_path: Path, postgres: PostgresServer, database: str
+) -> None:
+    with (
+        control(tmp_path / "data", "--demo", DATABASE_URL=postgres.url(database)) as process,
+        process.client("--runner", "r1") as runner,
+    ):
+        assert runner.post("/v1/leases/camera/acquire", json=ASKING).status_code == 200
+        shut(postgres, database)
+        away = runner.post("/v1/leases/camera/renew", json=ASKING)
+        assert (away.status_code, away.json()["reason"]) == (503, "store-unavailable")
+        assert away.headers["retry-after"] == "1"
+        assert httpx.get(f"{process.url}/ready").status_code == 503
+        assert httpx.get(f"{process.url}/healthz").status_code == 200
+        reopen(postgres, database)
+        back = runner.post("/v1/leases/camera/renew", json=ASKING | {"version": 1})
+        assert (back.status_code, back.json()["version"]) == (200, 1)
+        assert process.stop()[0] == 0
