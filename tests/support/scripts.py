@@ -21,7 +21,7 @@ from streamward.model.status import StreamState
 from tests.support.builders import a_camera, a_site, a_spec, a_status, an_owner
 from tests.support.stores import World
 
-CAMERAS = tuple(CameraId(f"cam-{number}") for number in range(1, 4))
+CAMERAS = tuple(CameraId(f"cam-{number}") for number in range(1, 6))
 SITES = (SiteId("site-1"), SiteId("site-2"))
 TENANTS = (TenantId("tenant-1"), TenantId("tenant-2"))
 RUNNERS = (RunnerId("r1"), RunnerId("r2"), RunnerId("r3"))
@@ -260,7 +260,7 @@ VERBS: dict[str, tuple[int, Tell, Callable[[Draw], tuple[Any, ...]]]] = {
     "lapse": (8, lapse, lambda _: ()),
     "reclaim": (3, reclaim, lambda d: (d.camera(), d.one(0, 0, 1))),
     "pause": (1, pause, lambda d: (d.camera(),)),
-    "step_clock": (1, step_clock, lambda d: (d.one(-3600.0, -20.0, -2.0, -0.5, 0.5, 2.0, 20.0, 3600.0),)),
+    "step_clock": (2, step_clock, lambda d: (d.one(-3600.0, -20.0, -2.0, -0.5, -0.5, 0.5, 2.0, 20.0, 3600.0),)),
     "restart": (1, restart, lambda _: ()),
     "save_camera": (4, save_camera, lambda d: (d.camera(), d.flags(), d.place())),
     "remove_camera": (1, remove_camera, lambda d: (d.camera(), d.one(*SCOPES))),
@@ -277,8 +277,8 @@ VERBS: dict[str, tuple[int, Tell, Callable[[Draw], tuple[Any, ...]]]] = {
 _FLEET = (
     Step("save_site", (SITES[0], None, 10)),
     Step("save_site", (SITES[1], LeasePolicyName.STICKY, 2)),
-    Step("save_camera", (CAMERAS[0], (True, False), ("site-1", "tenant-1"))),
-    Step("save_camera", (CAMERAS[1], (True, False), ("site-2", "tenant-1"))),
+    *(Step("save_camera", (camera_id, (True, False), ("site-1", "tenant-1"))) for camera_id in CAMERAS[:3]),
+    Step("save_camera", (CAMERAS[3], (True, False), ("site-2", "tenant-1"))),
     Step("register", (("r1", Which.FRESH), {})),
     Step("register", (("r2", Which.FRESH), {"policy": LeasePolicyName.STICKY, "capacity": 2})),
 )

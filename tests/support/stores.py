@@ -26,7 +26,8 @@ from tests.support.builders import START
 from tests.support.clocks import ManualClock
 from tests.support.postgres import PostgresServer
 
-_IN_MEMORY = Path("/dev/shm")  # a disk's fsync would be most of the time of these tests
+_SHARED_MEMORY = Path("/dev/shm")  # a disk's fsync would be most of the time of these tests
+_FOLDER = _SHARED_MEMORY if _SHARED_MEMORY.is_dir() else None
 _TELL_TIME_BY_TABLE = """
     CREATE TABLE test_clock AS SELECT now();
     CREATE OR REPLACE FUNCTION lease_now() RETURNS timestamptz LANGUAGE sql AS 'SELECT now FROM test_clock'
@@ -117,25 +118,32 @@ class World:
 
     def __init__(self, rows: Rows, clock: SteppedClock) -> None:
         self._rows = rows
-        self._stores: list[Store] = []
         self.clock = clock
         self.bell = Bell()
-        self.store: Store
+        self.store = rows.store(clock, self.bell)
 
     async def open(self) -> None:
         await self._rows.set_clock(self.clock)
-        await self.restart()
+        await self.store.open()
+
+    async def close(self) -> None:
+        await self.store.close()
 
     async def restart(self) -> None:
-        """A control plane starts anew: it knows nothing of the clock."""
-        self.store = await self.another(self.bell)
+        """The control plane starts anew: it knows nothing of the clock."""
+        await self.store.close()
+        self.store = self._rows.store(self.clock, self.bell)
+        await self.store.open()
 
-    async def another(self, bell: Bell | None = None) -> Store:
-        """One more control plane on the same database."""
+    @asynccontextmanager
+    async def another(self, bell: Bell | None = None) -> AsyncIterator[Store]:
+        """One more control plane on the same database, just started."""
         store = self._rows.store(self.clock, bell or Bell())
         await store.open()
-        self._stores.append(store)
-        return store
+        try:
+            yield store
+        finally:
+            await store.close()
 
     async def advance(self, seconds: float) -> None:
         """Time passes."""
@@ -151,10 +159,6 @@ class World:
         """Somebody marks a granted lease as not working (S4-08)."""
         await self._rows.pause(camera_id)
 
-    async def close(self) -> None:
-        for store in self._stores:
-            await store.close()
-
 
 @asynccontextmanager
 async def memory_rows(clock: SteppedClock) -> AsyncIterator[Rows]:
@@ -163,7 +167,7 @@ async def memory_rows(clock: SteppedClock) -> AsyncIterator[Rows]:
 
 @asynccontextmanager
 async def sqlite_rows(migrated: Path, _clock: SteppedClock) -> AsyncIterator[Rows]:
-    with tempfile.TemporaryDirectory(dir=_IN_MEMORY if _IN_MEMORY.is_dir() else None) as folder:
+    with tempfile.TemporaryDirectory(dir=_FOLDER) as folder:
         path = Path(shutil.copy(migrated, folder))
         with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
             yield SqliteRows(path, connection)

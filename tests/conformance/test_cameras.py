@@ -1,0 +1,81 @@
+"""The camera port, on every driver."""
+
+from dataclasses import replace
+
+from streamward.leases.store import CameraFilter
+from streamward.model.camera import LeasePolicyName
+from streamward.model.ids import CameraId, SiteId, TenantId
+from tests.support.builders import CAMERA, SITE, TENANT, a_camera, a_site, at
+from tests.support.fleet import with_cameras
+from tests.support.stores import World
+
+OTHER = TenantId("tenant-2")
+
+
+async def page(world: World, **wanted) -> list[str]:
+    return [camera.camera_id for camera in await world.store.page(CameraFilter(**{"scope": None} | wanted))]
+
+
+async def test_a_camera_is_kept_as_saved_and_dated_by_the_database(world: World):
+    await world.advance(3)
+    await world.store.save_camera(a_camera())
+    expected = replace(a_camera(), updated_at=at(3))
+    assert await world.store.find_camera(CAMERA, scope=None) == expected
+    await world.advance(1)
+    changed = a_camera(enabled=False, site="site-2", tenant="tenant-2")
+    await world.store.save_camera(changed)
+    assert await world.store.find_camera(CAMERA, scope=None) == replace(changed, updated_at=at(4))
+
+
+async def test_pages_go_by_id_after_the_one_named(world: World):
+    await with_cameras(world.store, "cam-b", "cam-a", "Cam-c", "cam_d")
+    assert await page(world) == ["Cam-c", "cam-a", "cam-b", "cam_d"]
+    assert await page(world, limit=2) == ["Cam-c", "cam-a"]
+    assert await page(world, after=CameraId("cam-a"), limit=2) == ["cam-b", "cam_d"]
+    assert await page(world, after=CameraId("cam_d")) == []
+
+
+async def test_pages_can_be_filtered(world: World):
+    await with_cameras(world.store, "cam-1")
+    await with_cameras(world.store, "cam-2", site="site-2")
+    await with_cameras(world.store, "cam-3", tenant=OTHER)
+    await world.store.save_camera(a_camera("cam-4", enabled=False))
+    assert await page(world, enabled=True) == ["cam-1", "cam-2", "cam-3"]
+    assert await page(world, enabled=False) == ["cam-4"]
+    assert await page(world, site_id=SiteId("site-2")) == ["cam-2"]
+    assert await page(world, tenant_id=OTHER) == ["cam-3"]
+
+
+async def test_a_tenant_sees_and_deletes_only_its_own_cameras(world: World):
+    await with_cameras(world.store, "cam-1")
+    await with_cameras(world.store, "cam-2", tenant=OTHER)
+    theirs = CameraId("cam-2")
+    assert await page(world, scope=TENANT) == ["cam-1"]
+    assert await page(world, scope=TENANT, tenant_id=OTHER) == []
+    assert await world.store.find_camera(theirs, scope=TENANT) is None
+    assert await world.store.find_camera(theirs, scope=OTHER) is not None
+    assert not await world.store.remove_camera(theirs, scope=TENANT)
+    assert await world.store.remove_camera(theirs, scope=OTHER)
+
+
+async def test_a_deleted_camera_is_gone(world: World):
+    await with_cameras(world.store)
+    assert await world.store.remove_camera(CAMERA, scope=None)
+    assert not await world.store.remove_camera(CAMERA, scope=None)
+    assert await world.store.find_camera(CAMERA, scope=None) is None
+    assert await page(world) == []
+
+
+async def test_a_site_is_kept_as_saved(world: World):
+    site = a_site(policy=LeasePolicyName.STICKY)
+    await world.store.save_site(site, capacity=10, per_minute=120)
+    assert await world.store.find_site(SITE, scope=None) == site
+    await world.store.save_site(a_site(), capacity=10, per_minute=120)
+    assert await world.store.find_site(SITE, scope=None) == a_site()
+
+
+async def test_a_tenant_sees_only_its_own_sites(world: World):
+    await world.store.save_site(a_site(), capacity=10, per_minute=120)
+    assert await world.store.find_site(SITE, scope=TENANT) == a_site()
+    assert await world.store.find_site(SITE, scope=OTHER) is None
+    assert await world.store.find_site(SiteId("site-9"), scope=None) is None
