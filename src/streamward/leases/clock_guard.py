@@ -35,14 +35,15 @@ class ClockGuard:
 
     def __init__(self) -> None:
         self._seen_at: datetime | None = None
-        self._seen_boot = 0.0
+        self._asked = 0.0  # between these two boot-times
+        self._answered = 0.0
         self._steady_since = 0.0
 
     def view(self, boot: float) -> ClockView:
         """What to expect of the database's clock at this boot-time."""
         if self._seen_at is None:
             return BLIND
-        elapsed = boot - self._seen_boot
+        elapsed = boot - (self._asked + self._answered) / 2
         return ClockView(expected_at=self._seen_at + timedelta(seconds=elapsed), steady_for=boot - self._steady_since)
 
     def observe(self, database_time: datetime, *, asked: float, answered: float) -> bool:
@@ -51,13 +52,12 @@ class ClockGuard:
         if jumped or self._seen_at is None:
             self._steady_since = answered
         self._seen_at = database_time
-        self._seen_boot = answered
+        self._asked, self._answered = asked, answered
         return jumped
 
     def _has_jumped(self, database_time: datetime, asked: float, answered: float) -> bool:
+        """Whether no moment inside both calls explains the two times: a slow answer is no jump."""
         if self._seen_at is None:
             return False
         elapsed = (database_time - self._seen_at).total_seconds()
-        earliest = asked - self._seen_boot - TOLERANCE
-        latest = answered - self._seen_boot + TOLERANCE
-        return not earliest <= elapsed <= latest
+        return not asked - self._answered - TOLERANCE <= elapsed <= answered - self._asked + TOLERANCE

@@ -6,7 +6,7 @@ One ask of each kind is under way at a time; an answer that is not there after o
 have said is not known. Not knowing means not holding.
 
 Guaranteed: `stamp` gives nothing past a lease's deadline, which is counted on the boot-time clock from *before* the ask
-that earned it; no stamp of a lease is dated at or after the moment the store lets it expire, whatever the clocks do; a
+that earned it, and nothing for a frame from before its grant; no stamp of a lease is dated at or after the moment the store lets it expire, whatever the clocks do; a
 lease that was given back is not used again under the same generation.
 Not guaranteed: that a lease is still the runner's when its deadline has not come. The fence decides that at the sink.
 """
@@ -102,6 +102,7 @@ class Held:
     deadline: float  # boot-time until which it may be used
     told_at: datetime  # the database's time in the answer that set the deadline
     asked: float  # boot-time before that answer's ask
+    since: float  # boot-time of the answer that first told of this generation
     stamped_until: datetime | None = None
 
 
@@ -165,8 +166,8 @@ class Holder:
     def stamp(self, camera_id: CameraId, *, arrived: float, now: float) -> Stamp | None:
         """What a frame that arrived then carries if it is emitted now; None: it must not be."""
         held = self._held.get(camera_id)
-        if held is None or now >= held.deadline:
-            return None
+        if held is None or now >= held.deadline or arrived < held.since:
+            return None  # a frame from before the grant may be another owner's moment
         made_at = _database_time(held, arrived)
         if held.stamped_until is None or made_at > held.stamped_until:
             self._held[camera_id] = replace(held, stamped_until=made_at)
@@ -291,14 +292,14 @@ class Holder:
             if lease.generation <= self._given_back.get(lease.camera_id, 0):
                 continue
             self._giving_back.pop(lease.camera_id, None)
-            self._extend(ask, lease, at=acquired.at)
+            self._extend(ask, lease, at=acquired.at, now=now)
         if acquired.more:
             self._channels[AskKind.ACQUIRE].due = now
 
     def _take_renewed(self, ask: Ask, renewed: Renewed, now: float) -> None:
         assert isinstance(ask.body, Renewal)
         for kept in renewed.kept:
-            self._extend(ask, kept, at=renewed.at)
+            self._extend(ask, kept, at=renewed.at, now=now)
         named = {lease.camera_id: lease.generation for lease in ask.body.leases}
         for camera_id in renewed.lost:
             held = self._held.get(camera_id)
@@ -309,19 +310,20 @@ class Holder:
         if self._channels[AskKind.ACQUIRE].under_way is None:
             self._give_back_unknown(renewed.unlisted)
 
-    def _extend(self, ask: Ask, kept: Kept, *, at: datetime) -> None:
+    def _extend(self, ask: Ask, kept: Kept, *, at: datetime, now: float) -> None:
         held = self._held.get(kept.camera_id)
         if held is None and ask.kind is AskKind.RENEW:
             return  # given back meanwhile
         if held is not None and (held.generation > kept.generation or held.asked > ask.sent):
             return
-        same = held is not None and held.generation == kept.generation
+        known = held if held is not None and held.generation == kept.generation else None
         self._held[kept.camera_id] = Held(
             generation=kept.generation,
             deadline=ask.sent + trusted_for(kept.ttl),
             told_at=at,
             asked=ask.sent,
-            stamped_until=held.stamped_until if held is not None and same else None,
+            since=known.since if known else now,
+            stamped_until=known.stamped_until if known else None,
         )
 
     def _give_back_unknown(self, unlisted: tuple[Named, ...]) -> None:

@@ -148,10 +148,11 @@ class Lease:
 
     def freed(self, *, now: datetime, not_before: datetime) -> "Lease":
         """Without an owner; nothing granted later is dated at or before `not_before`."""
+        gone = self.state is SessionState.TERMINATED
         return replace(
             self,
             owner=None,
-            state=SessionState.PENDING,
+            state=SessionState.TERMINATED if gone else SessionState.PENDING,
             not_before=max(self._stamped_until(now), not_before),
         )
 

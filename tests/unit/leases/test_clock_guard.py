@@ -47,6 +47,13 @@ def test_a_slow_answer_is_no_jump():
         assert not seen((0, 100)).observe(at(told), asked=130.0, answered=139.0)
 
 
+def test_the_look_after_a_slow_answer_is_no_jump_either():
+    for told in (30, 39):
+        guard = seen((0, 100))
+        guard.observe(at(told), asked=130.0, answered=139.0)
+        assert not guard.observe(at(40), asked=140.0, answered=140.0)
+
+
 @pytest.mark.parametrize("jump", [3600, -3600])
 def test_a_jump_starts_the_ttl_anew_and_steady_looks_do_not(jump):
     guard = seen((0, 100), (50 + jump, 150), (55 + jump, 155))

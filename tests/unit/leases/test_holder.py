@@ -43,6 +43,21 @@ def test_nothing_is_stamped_past_the_deadline_however_early_it_arrived():
     assert made_at(talk, arrived=11.0, now=10.0 + TRUST) is None
 
 
+def test_a_frame_from_before_the_grant_is_not_stamped():
+    talk = holding(now=10.0)
+    assert made_at(talk, arrived=9.999, now=11.0) is None
+    assert made_at(talk, arrived=10.0, now=11.0) == at(10.0)
+
+
+def test_a_camera_that_was_lost_and_regained_stamps_nothing_from_between():
+    talk = holding(now=10.0)
+    talk.poll(12.0)
+    talk.answer(AskKind.RENEW, renewed(now=12.0, lost=(CAMERA,)), now=12.0)
+    talk.acquired(CAMERA, now=20.0, generation=TWO)
+    assert made_at(talk, arrived=15.0, now=21.0) is None
+    assert made_at(talk, arrived=20.5, now=21.0) == at(20.5)
+
+
 def test_a_stamp_is_database_time_on_the_late_side():
     talk = Talk()
     talk.holder.wake(10.0)

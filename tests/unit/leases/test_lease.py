@@ -49,6 +49,12 @@ def test_every_move_is_in_the_table_and_every_pair_of_the_table_can_happen(state
     assert happens == (to in MOVES[state])
 
 
+def test_a_lease_that_is_given_back_after_its_camera_was_deleted_stays_terminated():
+    gone = in_state(TERMINATED).release(ONE, None, made_until=None, now=at(1))
+    assert gone is not None
+    assert (gone.owner, gone.state) == (None, TERMINATED)
+
+
 def test_a_free_camera_is_granted_in_the_next_generation():
     lease = FREE.acquire(ONE, terms(ttl=8.0, soft_for=600.0), now=START, clock=BLIND)
     assert lease == Lease(

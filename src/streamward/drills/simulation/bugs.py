@@ -46,16 +46,16 @@ class DeadlineFromAnswer(Holder):
 
 
 class NoMargin(Holder):
-    def _extend(self, ask: Ask, kept: Kept, *, at: datetime) -> None:
-        super()._extend(ask, kept, at=at)
+    def _extend(self, ask: Ask, kept: Kept, *, at: datetime, now: float) -> None:
+        super()._extend(ask, kept, at=at, now=now)
         if (held := self._held.get(kept.camera_id)) is not None and held.asked == ask.sent:
             self._held[kept.camera_id] = replace(held, deadline=ask.sent + kept.ttl)
 
 
 class DeadlineAddsUp(Holder):
-    def _extend(self, ask: Ask, kept: Kept, *, at: datetime) -> None:
+    def _extend(self, ask: Ask, kept: Kept, *, at: datetime, now: float) -> None:
         before = self._held.get(kept.camera_id)
-        super()._extend(ask, kept, at=at)
+        super()._extend(ask, kept, at=at, now=now)
         if before is not None and (held := self._held.get(kept.camera_id)) is not None:
             self._held[kept.camera_id] = replace(held, deadline=max(before.deadline, ask.sent) + kept.ttl / 2)
 

@@ -50,7 +50,8 @@ class LeaseRule:
     def freed(self, stamped_until: str) -> str:
         """Sets what `Lease.freed` sets."""
         return (
-            "runner_id = NULL, incarnation = NULL, state = 'PENDING', reason = NULL,"
+            "runner_id = NULL, incarnation = NULL, reason = NULL,"
+            " state = CASE l.state WHEN 'TERMINATED' THEN 'TERMINATED' ELSE 'PENDING' END,"
             f" not_before = {self.dialect.greatest}({self.stamped}, {stamped_until}),"
             " free_since = t.now, updated_at = t.now"
         )
