@@ -1,6 +1,9 @@
 """The real control process on SQLite: S0's conversation, a clean end, and what survives it."""
 
+import contextlib
 import signal
+import socket
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,6 +19,13 @@ ACQUIRE, RENEW, RELEASE = (f"/v1/leases/camera/{verb}" for verb in ("acquire", "
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     return tmp_path / "data"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlProcess]:
+    """One process for tests that change nothing."""
+    with control(tmp_path_factory.mktemp("served") / "data") as process:
+        yield process
 
 
 def acquire_as_other(process: ControlProcess) -> httpx.Response:
@@ -106,3 +116,32 @@ def test_the_log_is_json_with_the_fields_of_s0_and_no_token(data: Path) -> None:
     granted = next(line for line in lines if '"event":"lease.granted"' in line)
     assert '"camera_uuid":"harbour-1"' in granted
     assert token not in log.read_text()
+
+
+def exchange(process: ControlProcess, sent: bytes) -> bytes:
+    """Everything that comes back for these bytes until the other side closes."""
+    host, _, port = process.url.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port)), timeout=30) as connection:
+        with contextlib.suppress(OSError):  # it may close while we still send
+            connection.sendall(sent)
+        return b"".join(iter(lambda: connection.recv(65_536), b""))
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "reason"),
+    [
+        (b"NONSENSE\r\n\r\n", b"400", b"malformed-http"),
+        (b"GET /v1/cameras/\xff HTTP/1.1\r\nHost: x\r\n\r\n", b"400", b"malformed-http"),
+        (b"GET /healthz HTTP/1.1\r\nX-Long: " + b"x" * 700_000, b"431", b"head-too-large"),
+        (b"GET /v1/cameras/" + b"x" * 700_000, b"431", b"head-too-large"),
+    ],
+    ids=["nonsense", "not-ascii", "header", "path"],
+)
+def test_what_is_hardly_http_is_a_problem_too(
+    served: ControlProcess, sent: bytes, status: bytes, reason: bytes
+) -> None:
+    answer = exchange(served, sent)
+    assert answer.startswith(b"HTTP/1.1 " + status)
+    assert b"application/problem+json" in answer
+    assert b'"reason":"' + reason in answer
+    assert httpx.get(f"{served.url}/healthz").status_code == 200

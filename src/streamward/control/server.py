@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 import uvicorn
 from starlette.types import ASGIApp
 
+from streamward.control.http import BoundedHttp
 from streamward.model.errors import StreamwardError
 
 GRACE = 3  # seconds for calls under way when a stop is asked for
@@ -45,7 +46,7 @@ class HttpServer(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                http="httptools",
+                http=BoundedHttp,
                 loop="none",
                 ws="none",
                 lifespan="off",
