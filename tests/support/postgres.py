@@ -15,7 +15,6 @@ import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Any
 
 import asyncpg
 import pytest
@@ -33,6 +32,7 @@ class PostgresServer:
     def __init__(self, binaries: Path) -> None:
         self._binaries = binaries
         self._names = itertools.count(1)
+        self._made: set[str] = set()
         self._folder = Path(tempfile.mkdtemp(prefix="swpg-", dir="/tmp"))
         self._process: subprocess.Popen[bytes] | None = None
         self.port = _free_port()
@@ -67,20 +67,27 @@ class PostgresServer:
         await self.run(f"CREATE DATABASE {_TEMPLATE}")
         await migrate(self.url(_TEMPLATE))
 
-    async def create(self) -> str:
+    async def create(self, name: str | None = None) -> str:
         """A fresh, migrated database."""
-        name = f"test_{next(self._names)}"
+        name = name or f"test_{next(self._names)}"
         await self.run(f"CREATE DATABASE {name} TEMPLATE {_TEMPLATE}")
+        return name
+
+    async def once(self, name: str, script: str) -> str:
+        """The migrated database of that name, made and prepared by its first user."""
+        if name not in self._made:
+            self._made.add(await self.create(name))
+            await self.run(script, database=name)
         return name
 
     async def drop(self, name: str) -> None:
         await self.run(f"DROP DATABASE {name} WITH (FORCE)")
 
-    async def run(self, sql: str, *, database: str = "postgres") -> Any:
-        """Runs a statement as the superuser; returns its rows."""
+    async def run(self, sql: str, *, database: str = "postgres") -> None:
+        """Runs statements as the superuser."""
         connection = await asyncpg.connect(self.url(database))
         try:
-            return await connection.fetch(sql)
+            await connection.execute(sql)
         finally:
             await connection.close()
 

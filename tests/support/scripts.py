@@ -259,7 +259,7 @@ VERBS: dict[str, tuple[int, Tell, Callable[[Draw], tuple[Any, ...]]]] = {
     "release": (3, release, lambda d: (d.who(), d.wanted(), d.one(None, 0.0, 1.0, -1.0))),
     "lapse": (8, lapse, lambda _: ()),
     "reclaim": (3, reclaim, lambda d: (d.camera(), d.one(0, 0, 1))),
-    "pause": (1, pause, lambda d: (d.camera(),)),
+    "pause": (2, pause, lambda d: (d.camera(),)),
     "step_clock": (2, step_clock, lambda d: (d.one(-3600.0, -20.0, -2.0, -0.5, -0.5, 0.5, 2.0, 20.0, 3600.0),)),
     "restart": (1, restart, lambda _: ()),
     "save_camera": (4, save_camera, lambda d: (d.camera(), d.flags(), d.place())),

@@ -1,0 +1,157 @@
+"""The schema itself, on both databases: forward and back, and what no writer can do to it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from streamward.drivers.sql import SqlStore, downgrade, migrate
+from streamward.drivers.sql.engine import migration_engine
+from streamward.leases.lease import MOVES, SessionState
+from streamward.runtime.bell import Bell
+from tests.support.builders import CAMERA, a_camera, a_site, a_status, an_owner
+from tests.support.fleet import take, with_cameras, with_runners
+from tests.support.postgres import PostgresServer
+from tests.support.stores import SteppedClock
+
+ONE = an_owner()
+
+
+@pytest.fixture(scope="session", params=["sqlite", "postgres"])
+def server(request: pytest.FixtureRequest) -> PostgresServer | None:
+    return request.getfixturevalue("postgres") if request.param == "postgres" else None
+
+
+@pytest.fixture
+async def url(server: PostgresServer | None, tmp_path: Path) -> AsyncIterator[str]:
+    """A database with the newest schema and nothing in it."""
+    if server is None:
+        await migrate(f"sqlite:///{tmp_path}/test.db")
+        yield f"sqlite:///{tmp_path}/test.db"
+        return
+    name = await server.create()
+    yield server.url(name)
+    await server.drop(name)
+
+
+@pytest.fixture(scope="session")
+def filled_url(server: PostgresServer | None, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A database with one of everything, for tests that change nothing for good."""
+    file = tmp_path_factory.mktemp("schema") / "filled.db"
+    url = f"sqlite:///{file}" if server is None else server.url(asyncio.run(server.create("test_filled")))
+    asyncio.run(fill(url))
+    return url
+
+
+@pytest.fixture
+async def rows(filled_url: str) -> AsyncIterator[AsyncConnection]:
+    """Somebody who writes the tables directly; what a test does is never committed."""
+    engine = migration_engine(filled_url)
+    async with engine.connect() as connection:
+        yield connection
+    await engine.dispose()
+
+
+async def fill(url: str) -> None:
+    """One of everything."""
+    store = SqlStore(url, clock=SteppedClock(), bell=Bell())
+    await store.open()
+    await store.save_site(a_site(), capacity=10, per_minute=120)
+    await with_cameras(store)
+    await with_runners(store, ONE)
+    await take(store, ONE)
+    await store.record([a_status()])
+    await store.save_camera(a_camera("cam-2"))
+    await store.close()
+
+
+async def names(rows: AsyncConnection, table: str) -> list[str]:
+    return list((await rows.execute(text(f"SELECT * FROM {table} WHERE false"))).keys())
+
+
+async def test_the_schema_goes_forward_and_back_and_forward(url):
+    await fill(url)
+    await downgrade(url)
+    await migrate(url)
+    await fill(url)
+    await migrate(url)
+
+
+async def test_going_back_leaves_nothing_behind(url):
+    await fill(url)
+    await downgrade(url)
+    engine = migration_engine(url)
+    async with engine.connect() as connection:
+        left = await connection.run_sync(lambda sync: set(sync.dialect.get_table_names(sync)))
+    await engine.dispose()
+    assert left == {"alembic_version"}
+
+
+async def test_the_specified_spellings_are_there(rows):
+    sessions = "camera_id tenant_id site_id worker_id generation state lease_expires_at reason updated_at"
+    assert await names(rows, "camera_sessions") == sessions.split()
+    assert {"worker_id", "status", "capacity", "last_seen_at"} <= set(await names(rows, "workers"))
+    assert {"caps", "last_probe_at", "last_state_change_at"} <= set(await names(rows, "cameras"))
+    budget = {"site_id", "tokens", "capacity", "refill_rate", "updated_at"}
+    assert budget <= set(await names(rows, "site_start_budget"))
+    status, capacity = (await rows.execute(text("SELECT status, capacity FROM workers"))).one()
+    assert status == "REGISTERED"
+    assert '"slots"' in str(capacity).replace("'", '"')
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "generation = generation + 2, granted_at = expires_at",
+        "generation = generation - 1, granted_at = expires_at",
+        "generation = generation + 1",  # without a later instant
+        "generation = generation + 1, granted_at = expires_at, runner_id = NULL, incarnation = NULL",
+        "runner_id = 'thief'",
+        "incarnation = 'thief'",
+        "granted_at = expires_at",
+        "runner_id = NULL",  # half an owner
+        "state = 'LOST'",
+    ],
+)
+async def test_no_writer_can_break_a_camera_s_generations(rows, change):
+    with pytest.raises(DBAPIError):
+        await rows.execute(text(f"UPDATE stream_leases SET {change} WHERE camera_uuid = 'cam-1'"))
+
+
+async def test_a_freed_lease_cannot_be_taken_without_a_grant(rows):
+    free = "UPDATE stream_leases SET runner_id = NULL, incarnation = NULL, state = 'PENDING'"
+    await rows.execute(text(free))
+    with pytest.raises(DBAPIError):
+        await rows.execute(text("UPDATE stream_leases SET runner_id = 'r', incarnation = 'i' WHERE generation = 1"))
+
+
+async def test_a_direct_writer_s_grant_is_noted_too(rows):
+    take_over = "generation = generation + 1, granted_at = expires_at, runner_id = 'r', incarnation = 'i'"
+    await rows.execute(text(f"UPDATE stream_leases SET {take_over} WHERE camera_uuid = '{CAMERA}'"))
+    noted = await rows.execute(text("SELECT generation, runner_id FROM lease_grants ORDER BY generation"))
+    assert [tuple(row) for row in noted] == [(1, "runner-1"), (2, "r")]
+
+
+@pytest.mark.parametrize("to", SessionState)
+@pytest.mark.parametrize("state", SessionState)
+async def test_states_move_as_the_table_of_moves_says(rows, state, to):
+    path = {"PENDING": [], "PAUSED": ["ACTIVE"], "ORPHANED": ["ACTIVE"]}.get(state, [])
+    for each in [*path, state]:
+        await rows.execute(text(f"UPDATE stream_leases SET state = '{each}' WHERE camera_uuid = 'cam-2'"))
+    moved = rows.execute(text(f"UPDATE stream_leases SET state = '{to}' WHERE camera_uuid = 'cam-2'"))
+    if to in MOVES[state] or to is state:
+        await moved
+    else:
+        with pytest.raises(DBAPIError):
+            await moved
+
+
+async def test_a_lease_row_cannot_begin_where_history_is_elsewhere(rows):
+    await rows.execute(text("DELETE FROM stream_leases"))
+    values = f"('{CAMERA}', 'tenant-1', 'site-1')"
+    with pytest.raises(DBAPIError):
+        await rows.execute(text(f"INSERT INTO stream_leases (camera_uuid, tenant_id, site_id) VALUES {values}"))
