@@ -61,6 +61,8 @@ class DatabaseSettings(_Part):
     def _is_known(cls, url: SecretStr | None) -> SecretStr | None:
         if url is not None and not url.get_secret_value().startswith(_SCHEMES):
             raise ValueError(f"must begin with one of {', '.join(_SCHEMES)}")
+        if url is not None and ":memory:" in url.get_secret_value():
+            raise ValueError("SQLite in memory is not kept from one connection to the next: use memory://")
         return url
 
 

@@ -1,6 +1,8 @@
 """The command line as a person meets it: quick help, and one clear sentence when something is wrong."""
 
+import contextlib
 import socket
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -54,6 +56,21 @@ def test_settings_that_contradict_each_other_are_refused_by_name(data: Path) -> 
 def test_a_database_that_does_not_answer_is_one_sentence_without_its_password(data: Path) -> None:
     said = sentence(run("control", data=data, DATABASE_URL="postgresql://u:hunter2@127.0.0.1:1/x"))
     assert "the database postgresql://***@127.0.0.1:1/x does not answer" in said
+
+
+@pytest.mark.parametrize("url", ["sqlite:///nowhere/x.db", "sqlite:///:memory:", "sqlite:///not-a-database"])
+def test_a_sqlite_file_that_cannot_be_is_one_sentence(data: Path, url: str) -> None:
+    (data.parent / "not-a-database").write_text("certainly not a database " * 100)
+    assert "STREAMWARD_DATABASE_URL" in sentence(run("control", data=data, DATABASE_URL=url))
+
+
+def test_a_database_of_a_newer_version_is_one_sentence(data: Path) -> None:
+    with control(data) as process:
+        process.stop()
+    with contextlib.closing(sqlite3.connect(data / "streamward.db")) as file:
+        file.execute("UPDATE alembic_version SET version_num = '9999'")
+        file.commit()
+    assert "the database has schema 9999, which this version does not know" in sentence(run("control", data=data))
 
 
 def test_a_sqlite_file_takes_one_control_plane(data: Path) -> None:

@@ -47,12 +47,13 @@ class FolderUnusable(StreamwardError):
 class DatabaseSilent(StreamwardError):
     """The database does not answer at start."""
 
-    def __init__(self, url: str) -> None:
-        super().__init__(url)
+    def __init__(self, url: str, why: str) -> None:
+        super().__init__(url, why)
         self.url = url
+        self.why = why
 
     def __str__(self) -> str:
-        return f"the database {self.url} does not answer: see that it runs, or set STREAMWARD_DATABASE_URL"
+        return f"the database {self.url} does not answer ({self.why}): see that it runs, or set STREAMWARD_DATABASE_URL"
 
 
 class Announce(Protocol):
@@ -119,7 +120,8 @@ async def _open(store: Store, settings: Settings) -> None:
     try:
         await store.open()
     except StoreUnavailable as err:
-        raise DatabaseSilent(without_credentials(settings.database_url)) from err
+        cause = type(err.__cause__ or err).__name__
+        raise DatabaseSilent(without_credentials(settings.database_url), cause) from err
 
 
 def _write_logs(settings: LogSettings) -> None:

@@ -24,10 +24,26 @@ class DatabaseInUse(StreamwardError):
         )
 
 
+class DatabaseFileUnusable(StreamwardError):
+    """The file cannot be made where it should be."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(path, why)
+        self.path = path
+        self.why = why
+
+    def __str__(self) -> str:
+        return f"cannot use the SQLite database {self.path} ({self.why}): set STREAMWARD_DATABASE_URL to another one"
+
+
 @contextlib.contextmanager
 def sole_use(path: Path) -> Iterator[None]:
     """Holds the file for this process; the operating system lets go of it however the process ends."""
-    with path.with_name(f"{path.name}.lock").open("a+") as lock:
+    try:
+        lock = path.with_name(f"{path.name}.lock").open("a+")
+    except OSError as err:
+        raise DatabaseFileUnusable(path, str(err.strerror).lower()) from None
+    with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

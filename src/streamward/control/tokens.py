@@ -23,6 +23,7 @@ from streamward.runtime.clock import Clock
 DEFAULT_LIFETIME = timedelta(minutes=15)
 LONGEST_LIFETIME = timedelta(hours=24)
 CLOCK_SKEW = 5  # seconds by which the minting host's clock may be ahead of ours
+_HOURS = LONGEST_LIFETIME // timedelta(hours=1)
 LONGEST_TOKEN = 4096  # characters
 REMEMBERED = 10_000  # tokens: an Ed25519 check costs more than the call it guards
 
@@ -45,7 +46,7 @@ _SENTENCES = {
     TokenFault.INVALID: "the token was not made for this control plane",
     TokenFault.EXPIRED: "the token has expired",
     TokenFault.NOT_YET: "the token is not valid yet",
-    TokenFault.TOO_LONG: f"a token may live for {LONGEST_LIFETIME} at most",
+    TokenFault.TOO_LONG: f"a token may live for {_HOURS} h at most",
 }
 
 
@@ -64,7 +65,7 @@ class LifetimeRefused(StreamwardError):
     """A token was asked for that no control plane would accept."""
 
     def __str__(self) -> str:
-        return f"a token's lifetime must be more than 0 s and at most {LONGEST_LIFETIME}"
+        return f"a token's lifetime must be more than 0 s and at most {_HOURS} h"
 
 
 class TokenMint:

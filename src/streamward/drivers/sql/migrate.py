@@ -17,8 +17,20 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from streamward.drivers.sql.database import unavailable_on_failure
 from streamward.drivers.sql.engine import migration_engine
+from streamward.model.errors import StreamwardError
 
 _TURN = 0x5357  # the advisory lock's number: "SW"
+
+
+class SchemaUnknown(StreamwardError):
+    """The database was brought to a schema that this program has never heard of: a newer one was here before."""
+
+    def __init__(self, revision: str) -> None:
+        super().__init__(revision)
+        self.revision = revision
+
+    def __str__(self) -> str:
+        return f"the database has schema {self.revision}, which this version does not know: run the newer one"
 
 
 async def migrate(url: str) -> None:
@@ -53,8 +65,11 @@ async def _take_turn(connection: AsyncConnection) -> None:
 
 
 def _is_newest(connection: Connection) -> bool:
-    newest = ScriptDirectory.from_config(_config(connection)).get_current_head()
-    return MigrationContext.configure(connection).get_current_revision() == newest
+    scripts = ScriptDirectory.from_config(_config(connection))
+    current = MigrationContext.configure(connection).get_current_revision()
+    if current is not None and current not in {script.revision for script in scripts.walk_revisions()}:
+        raise SchemaUnknown(current)
+    return current == scripts.get_current_head()
 
 
 def _config(connection: Connection) -> Config:
