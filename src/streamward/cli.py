@@ -134,6 +134,7 @@ def _welcome(address: str, *, database: str, data: str, with_demo: bool) -> str:
     where = "" if data == "data" else f"STREAMWARD_DATA={shlex.quote(data)} "
     body = '{"runner_id":"r1","camera_uuid":"harbour-1","ttl_seconds":10}'
     call = """curl -sw '\\n' -H "Authorization: Bearer $TOKEN\""""
+    is_exposed = not re.search(r"//(127\.|localhost|\[::1\])", address)
     sent = f"-H 'Content-Type: application/json' -d '{body}'"
     lines = [
         f"Streamward {__version__} control plane",
@@ -141,6 +142,7 @@ def _welcome(address: str, *, database: str, data: str, with_demo: bool) -> str:
         f"  listens on  {address}",
         f"  database    {database}",
         f"  API         {address}/openapi.json",
+        *(["  note        not on loopback: put TLS in front, tokens travel in the clear"] if is_exposed else []),
         *(["  fleet       2 tenants, 3 sites, 12 cameras (demo)"] if with_demo else []),
         "",
         "Try in another terminal:",

@@ -10,9 +10,9 @@ path. All are checked before the function runs, the token first: nothing is read
 
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, TypeVar, get_args
+from typing import Any, TypedDict, TypeVar, Unpack, get_args
 
 from fastapi import FastAPI, Request, Response
 from fastapi.routing import APIRoute
@@ -42,8 +42,8 @@ _NOT_IDS = {"caller", "message", "query"}
 class Access(Enum):
     """Whose token a route wants."""
 
-    OPEN = None  # nobody's
-    ANYONE = ""
+    OPEN = "nobody"
+    ANYONE = "anyone"
     RUNNER = "a runner"
     OPERATOR = "an operator"
 
@@ -51,14 +51,23 @@ class Access(Enum):
 _ROLES = {Access.RUNNER: Role.RUNNER, Access.OPERATOR: Role.OPERATOR}
 
 
+class Told(TypedDict, total=False):
+    """What a route says about itself beyond its function's signature."""
+
+    access: Access
+    status: int  # of a good answer
+    body_required: bool
+    refuses: dict[int, str]  # beyond what its access, body, query and path imply
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promise:
-    """What a route says about itself beyond its function's signature."""
+    """The same with nothing left out."""
 
     access: Access = Access.ANYONE
     status: int = 200
     body_required: bool = True
-    refuses: dict[int, str]
+    refuses: dict[int, str] = field(default_factory=dict)
 
 
 class Signature:
@@ -84,21 +93,19 @@ class Routes:
         self._tokens = tokens
         self.schemas = Schemas()
 
-    def get(self, path: str, **promise: Any) -> Callable[[H], H]:
+    def get(self, path: str, **told: Unpack[Told]) -> Callable[[H], H]:
         """A route that reads."""
-        return self._route("GET", path, promise)
+        return self._route("GET", path, Promise(**told))
 
-    def post(self, path: str, **promise: Any) -> Callable[[H], H]:
+    def post(self, path: str, **told: Unpack[Told]) -> Callable[[H], H]:
         """A route that does."""
-        return self._route("POST", path, promise)
+        return self._route("POST", path, Promise(**told))
 
-    def patch(self, path: str, **promise: Any) -> Callable[[H], H]:
+    def patch(self, path: str, **told: Unpack[Told]) -> Callable[[H], H]:
         """A route that changes what is named."""
-        return self._route("PATCH", path, promise)
+        return self._route("PATCH", path, Promise(**told))
 
-    def _route(self, method: str, path: str, told: dict[str, Any]) -> Callable[[H], H]:
-        promise = Promise(**{"refuses": {}, **told})
-
+    def _route(self, method: str, path: str, promise: Promise) -> Callable[[H], H]:
         def add(function: H) -> H:
             signature = Signature(function)
             self._app.router.add_api_route(
