@@ -35,6 +35,7 @@ _SENTENCES = {
     DenialReason.NO_CAPACITY: "the runner holds as many cameras as it may",
 }
 
+ENDED = Denied(DenialReason.INCARNATION_ENDED)
 NOT_OWNER = Problem(title="Not owner", status=404, detail="this lease is not the runner's", reason="not-owner")
 
 
@@ -67,8 +68,10 @@ class LeaseService:
         owner = owner_of(caller, message.runner_id, None)
         if isinstance(owner, Problem):
             return owner
-        await self._know(caller, owner)
-        return self._flags(await self._store.heartbeat(owner))
+        outcome = await self._store.heartbeat(owner)
+        if outcome == ENDED and await self._starts_anew(caller, owner):
+            outcome = await self._store.heartbeat(owner)
+        return self._flags(outcome)
 
     async def release_all(self, caller: Caller, message: wire.ReleaseAll) -> wire.CamerasReleased | Problem:
         owner = owner_of(caller, message.runner_id, message.incarnation)
@@ -84,9 +87,10 @@ class LeaseService:
         owner = owner_of(caller, message.runner_id, message.incarnation)
         if isinstance(owner, Problem):
             return owner
-        await self._know(caller, owner)
         claim = Claim(owner=owner, camera_id=CameraId(message.camera_uuid), ttl=message.ttl_seconds)
         outcome = await self._store.acquire(claim)
+        if outcome == ENDED and await self._starts_anew(caller, owner):
+            outcome = await self._store.acquire(claim)
         self._note_acquired(owner, outcome, camera_id=claim.camera_id)
         if isinstance(outcome, Denied):
             return problem(outcome)
@@ -185,15 +189,13 @@ class LeaseService:
         self._journal.record(facts.LeaseReclaimed(camera_id=camera_id, generation=generation, hard=False))
         return wire.CamerasReleased(released=[camera_id])
 
-    async def _know(self, caller: Caller, owner: Owner) -> None:
-        """A client that speaks plain S0 does not register: the first call of each of its starts does it.
+    async def _starts_anew(self, caller: Caller, owner: Owner) -> bool:
+        """Whether a refused call was the first of a start: a client that speaks plain S0 does not register.
 
-        The store refuses incarnations that have ended, so a late call of an old start changes nothing.
+        The store registers no incarnation twice, so a late call of a start that has ended stays refused.
         """
         known = await self._store.find_runner(owner.runner_id)
-        if known is not None and known.incarnation == owner.incarnation:
-            return
-        await self._register(
+        registered = await self._register(
             RunnerSpec(
                 runner_id=owner.runner_id,
                 incarnation=owner.incarnation,
@@ -202,6 +204,7 @@ class LeaseService:
                 policy=known.policy if known else LeasePolicyName.FAST,
             )
         )
+        return isinstance(registered, Runner)
 
     async def _register(self, spec: RunnerSpec) -> Runner | Denied:
         outcome = await self._store.register(spec)
