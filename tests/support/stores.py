@@ -18,10 +18,12 @@ import pytest
 
 from streamward.drivers.memory import MemoryDatabase, MemoryStore
 from streamward.drivers.sql import SqlStore, migrate
+from streamward.leases.clock_guard import LONGEST_GAP
 from streamward.leases.lease import SessionState
 from streamward.leases.store import Store
 from streamward.model.ids import CameraId
 from streamward.runtime.bell import Bell
+from streamward.runtime.clock import SystemClock
 from tests.support.builders import START
 from tests.support.clocks import ManualClock
 from tests.support.postgres import PostgresServer
@@ -125,6 +127,7 @@ class World:
         self.clock = clock
         self.bell = Bell()
         self.store = rows.store(clock, self.bell)
+        self._others: list[Store] = []
 
     async def open(self) -> None:
         await self._rows.set_clock(self.clock)
@@ -144,15 +147,22 @@ class World:
         """One more control plane on the same database, just started."""
         store = self._rows.store(self.clock, bell or Bell())
         await store.open()
+        self._others.append(store)
         try:
             yield store
         finally:
+            self._others.remove(store)
             await store.close()
 
     async def advance(self, seconds: float) -> None:
-        """Time passes."""
-        self.clock.advance(seconds)
-        await self._rows.set_clock(self.clock)
+        """Time passes, and control planes look at the database's clock all the while, as their keepers make them."""
+        while seconds > 0:
+            step = min(seconds, LONGEST_GAP - 0.5)
+            self.clock.advance(step)
+            await self._rows.set_clock(self.clock)
+            for store in (self.store, *self._others):
+                await store.ping()
+            seconds -= step
 
     async def step_database_clock(self, seconds: float) -> None:
         """Somebody sets the database's clock."""
@@ -225,3 +235,16 @@ async def world(make_rows: MakeRows) -> AsyncIterator[World]:
     """A fresh world of the driver under test."""
     async with a_world(make_rows) as world:
         yield world
+
+
+@asynccontextmanager
+async def control_planes(url: str, count: int = 1) -> AsyncIterator[list[SqlStore]]:
+    """So many control planes on one database, on real time."""
+    stores = [SqlStore(url, clock=SystemClock(), bell=Bell()) for _ in range(count)]
+    try:
+        for store in stores:
+            await store.open()
+        yield stores
+    finally:
+        for store in stores:
+            await store.close()

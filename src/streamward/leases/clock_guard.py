@@ -1,16 +1,20 @@
 """Notices that the database's clock jumped, so that nobody is declared dead by a time correction.
 
-A control plane compares the database's time with what its own boot-time clock lets it expect. After a jump, and after
-its own start, it judges no lease expired for one ttl of that lease: every live owner renews within that time.
+A control plane compares the database's time with what its own boot-time clock lets it expect. After a jump, after its
+own start, and after a time in which it did not look (it was frozen, or the database was away), it judges no lease
+expired for one ttl of that lease: every live owner renews within that time.
 
-Guaranteed: a jump of more than `TOLERANCE` seen by this control plane expires nothing by itself.
-Not guaranteed: jumps below `TOLERANCE`, and jumps that happen while no control plane runs, beyond that one ttl.
+Guaranteed: no jump of more than `TOLERANCE` expires anything by itself, for every control plane that looks at least
+once between two jumps; each looks every second.
+Not guaranteed: jumps below `TOLERANCE`; the trust of owners after two opposite jumps inside one second, when a second
+control plane saw neither. Generations and the fence hold then too.
 """
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 TOLERANCE = 1.0  # seconds between expected and seen database time that count as the same
+LONGEST_GAP = 3.0  # seconds between two looks after which it counts as just started
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,16 +48,22 @@ class ClockGuard:
         if self._seen_at is None:
             return BLIND
         elapsed = boot - (self._asked + self._answered) / 2
-        return ClockView(expected_at=self._seen_at + timedelta(seconds=elapsed), steady_for=boot - self._steady_since)
+        return ClockView(
+            expected_at=self._seen_at + timedelta(seconds=elapsed),
+            steady_for=0.0 if self._was_away(boot) else boot - self._steady_since,
+        )
 
     def observe(self, database_time: datetime, *, asked: float, answered: float) -> bool:
         """Takes in a time that the database told between two boot-times; returns whether its clock jumped."""
         jumped = self._has_jumped(database_time, asked, answered)
-        if jumped or self._seen_at is None:
+        if jumped or self._seen_at is None or self._was_away(asked):
             self._steady_since = answered
         self._seen_at = database_time
         self._asked, self._answered = asked, answered
         return jumped
+
+    def _was_away(self, boot: float) -> bool:
+        return boot - self._answered > LONGEST_GAP
 
     def _has_jumped(self, database_time: datetime, asked: float, answered: float) -> bool:
         """Whether no moment inside both calls explains the two times: a slow answer is no jump."""

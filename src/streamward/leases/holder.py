@@ -6,8 +6,8 @@ One ask of each kind is under way at a time; an answer that is not there after o
 have said is not known. Not knowing means not holding.
 
 Guaranteed: `stamp` gives nothing past a lease's deadline, which is counted on the boot-time clock from *before* the ask
-that earned it, and nothing for a frame from before its grant; no stamp of a lease is dated at or after the moment the store lets it expire, whatever the clocks do; a
-lease that was given back is not used again under the same generation.
+that earned it, and nothing for a frame from before its grant; no stamp of a lease is dated at or after the moment the
+store lets it expire, whatever the clocks do; a lease that was given back is not used again under the same generation.
 Not guaranteed: that a lease is still the runner's when its deadline has not come. The fence decides that at the sink.
 """
 

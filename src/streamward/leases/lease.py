@@ -189,7 +189,9 @@ class Lease:
         return Denied(DenialReason.SOFT_WINDOW)
 
     def _extended(self, ttl: float, now: datetime) -> "Lease":
+        """More time; never a shorter ttl, since an owner that missed the answer still trusts the longer one."""
         paused = self.state is SessionState.PAUSED
+        ttl = max(ttl, self.ttl)
         return replace(
             self,
             state=SessionState.PAUSED if paused else SessionState.ACTIVE,
@@ -199,11 +201,14 @@ class Lease:
         )
 
     def _stamped_until(self, now: datetime) -> datetime:
-        """The floor for later grants: raised when the clock went back behind what owners may have stamped."""
-        if self._is_from_ahead(now):
+        """The floor for later grants: raised when the clock went back, be it a little, behind what may be stamped."""
+        if self._leads(now, by=0.0):
             return max(self.not_before, self.expires_at, self.granted_at)
         return max(self.not_before, self.granted_at)
 
     def _is_from_ahead(self, now: datetime) -> bool:
         """Whether it expires later than any honest clock could say: the database's clock was set back."""
-        return self.owner is not None and self.expires_at > now + timedelta(seconds=self.ttl + TOLERANCE)
+        return self._leads(now, by=TOLERANCE)
+
+    def _leads(self, now: datetime, *, by: float) -> bool:
+        return self.owner is not None and self.expires_at > now + timedelta(seconds=self.ttl + by)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from streamward.leases.clock_guard import BLIND, TOLERANCE, ClockGuard, ClockView
+from streamward.leases.clock_guard import BLIND, LONGEST_GAP, TOLERANCE, ClockGuard, ClockView
 from tests.support.builders import START, at
 
 TTL = 8.0
@@ -16,6 +16,13 @@ def seen(*looks: tuple[float, float]) -> ClockGuard:
     return guard
 
 
+def watching(guard: ClockGuard, *, database: float, boot: float, seconds: float) -> ClockGuard:
+    """Goes on looking every second for so long, at a clock that runs steadily."""
+    for second in range(1, int(seconds) + 1):
+        guard.observe(at(database + second), asked=boot + second, answered=boot + second)
+    return guard
+
+
 def test_who_has_not_seen_the_database_judges_nothing():
     assert ClockGuard().view(1000.0) == BLIND
     assert not BLIND.may_judge(now=START, ttl=TTL)
@@ -23,7 +30,7 @@ def test_who_has_not_seen_the_database_judges_nothing():
 
 @pytest.mark.parametrize(("later", "may"), [(7.9, False), (8.0, True)])
 def test_after_its_start_it_judges_nothing_for_one_ttl(later, may):
-    view = seen((0, 100)).view(100.0 + later)
+    view = watching(seen((0, 100)), database=0, boot=100, seconds=7).view(100.0 + later)
     assert view.may_judge(now=at(later), ttl=TTL) is may
 
 
@@ -34,7 +41,7 @@ def test_a_statement_judges_only_if_it_runs_at_the_time_that_was_expected(off):
 
 
 def test_the_expected_time_goes_on_with_boot_time():
-    assert seen((0, 100)).view(130.0) == ClockView(expected_at=at(30), steady_for=30.0)
+    assert seen((0, 100)).view(102.0) == ClockView(expected_at=at(2), steady_for=2.0)
 
 
 @pytest.mark.parametrize(("told", "jumped"), [(28.9, True), (29.0, False), (30, False), (31.0, False), (31.1, True)])
@@ -56,10 +63,20 @@ def test_the_look_after_a_slow_answer_is_no_jump_either():
 
 @pytest.mark.parametrize("jump", [3600, -3600])
 def test_a_jump_starts_the_ttl_anew_and_steady_looks_do_not(jump):
-    guard = seen((0, 100), (50 + jump, 150), (55 + jump, 155))
-    assert guard.view(157.0) == ClockView(expected_at=at(57 + jump), steady_for=7.0)
-    assert guard.view(158.0).may_judge(now=at(58 + jump), ttl=TTL)
+    guard = watching(seen((0, 100)), database=0, boot=100, seconds=50)
+    assert guard.observe(at(51 + jump), asked=151.0, answered=151.0)
+    watching(guard, database=51 + jump, boot=151, seconds=6)
+    assert guard.view(158.0) == ClockView(expected_at=at(58 + jump), steady_for=7.0)
+    assert guard.view(159.0).may_judge(now=at(59 + jump), ttl=TTL)
 
 
 def test_a_suspended_control_plane_sees_no_jump_because_boot_time_goes_on():
     assert not seen((0, 100)).observe(at(36_000), asked=36_100.0, answered=36_100.0)
+
+
+@pytest.mark.parametrize(("away", "steady_for"), [(LONGEST_GAP, 103.0), (LONGEST_GAP + 0.1, 0.0)])
+def test_who_did_not_look_for_a_while_judges_as_if_just_started(away, steady_for):
+    guard = watching(seen((0, 100)), database=0, boot=100, seconds=100)
+    assert guard.view(200.0 + away).steady_for == steady_for
+    assert not guard.observe(at(100 + away), asked=200.0 + away, answered=200.0 + away)
+    assert guard.view(200.0 + away).steady_for == steady_for

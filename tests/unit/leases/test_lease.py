@@ -55,6 +55,16 @@ def test_a_lease_that_is_given_back_after_its_camera_was_deleted_stays_terminate
     assert (gone.owner, gone.state) == (None, TERMINATED)
 
 
+def test_a_renewal_never_shortens_the_ttl_for_an_owner_may_have_missed_the_answer():
+    lease = a_lease(owner=ONE)
+    shorter = lease.renew(ONE, lease.generation, ttl=5.0, now=at(2))
+    longer = lease.renew(ONE, lease.generation, ttl=20.0, now=at(2))
+    assert shorter is not None
+    assert longer is not None
+    assert (shorter.ttl, shorter.expires_at) == (8.0, at(10))
+    assert (longer.ttl, longer.expires_at) == (20.0, at(22))
+
+
 def test_a_free_camera_is_granted_in_the_next_generation():
     lease = FREE.acquire(ONE, terms(ttl=8.0, soft_for=600.0), now=START, clock=BLIND)
     assert lease == Lease(

@@ -5,8 +5,11 @@ Each run switches on a random part of the kinds of fault, so that rare combinati
 
 import math
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+
+BETWEEN_STEPS = 3.0  # seconds: every control plane looks at the database's clock in between (`leases.clock_guard`)
 
 
 class Fault(StrEnum):
@@ -63,23 +66,28 @@ def draw(rng: random.Random, *, heals_at: float = 600.0) -> Script:
     runners = rng.randint(3, 5)
     cameras = rng.randint(1, 20)
     kinds = [fault for fault in Fault if rng.random() < 0.45] or [Fault.PAUSE]
-    events: list[Event] = []
-    at = 5.0
-    every = rng.choice((4.0, 8.0, 16.0))
-    while (at := at + rng.expovariate(1 / every)) < heals_at - 1.0:
-        fault = rng.choice(kinds)
-        events.append(
-            Event(at, fault, target=rng.randrange(1000), lasts=_log_uniform(rng, 0.1, 60.0), amount=_step(rng))
-        )
     return Script(
         runners=runners,
         cameras=cameras,
         controls=rng.choice((1, 1, 2)),
         stubborn=_stubborn(rng, runners, kinds),
         capacity=rng.choice((math.ceil(cameras / runners), cameras, cameras, max(1, cameras // runners))),
-        events=tuple(events),
+        events=tuple(_events(rng, kinds, until=heals_at - 1.0)),
         heals_at=heals_at,
     )
+
+
+def _events(rng: random.Random, kinds: list[Fault], *, until: float) -> Iterator[Event]:
+    at, stepped_at = 5.0, 0.0
+    every = rng.choice((4.0, 8.0, 16.0))
+    while (at := at + rng.expovariate(1 / every)) < until:
+        fault = rng.choice(kinds)
+        event = Event(at, fault, target=rng.randrange(1000), lasts=_log_uniform(rng, 0.1, 60.0), amount=_step(rng))
+        if fault is Fault.DATABASE_STEP:
+            if at - stepped_at < BETWEEN_STEPS:
+                continue
+            stepped_at = at
+        yield event
 
 
 def _stubborn(rng: random.Random, runners: int, kinds: list[Fault]) -> int | None:

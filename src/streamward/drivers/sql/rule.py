@@ -24,7 +24,7 @@ class LeaseRule:
     def __init__(self, dialect: SqlDialect) -> None:
         d = dialect
         self.dialect = d
-        self.ahead = f"(l.runner_id IS NOT NULL AND l.expires_at > {d.later('t.now', f'l.ttl + {TOLERANCE}')})"
+        self.ahead = self._leads(by=TOLERANCE)
         self.expired = (
             "(l.runner_id IS NOT NULL AND l.ttl <= :steady_for AND t.now BETWEEN :earliest AND :latest"
             f" AND (l.expires_at <= t.now OR {self.ahead}))"
@@ -34,13 +34,16 @@ class LeaseRule:
             "(l.state <> 'TERMINATED' AND"
             f" (l.runner_id IS NULL OR {self.expired} AND ({self.ahead} OR {past_soft_window})))"
         )
-        self.stamped = (
-            f"{d.greatest}(l.not_before, l.granted_at, CASE WHEN {self.ahead} THEN l.expires_at ELSE l.granted_at END)"
-        )
+        led = f"CASE WHEN {self._leads(by=0.0)} THEN l.expires_at ELSE l.granted_at END"
+        self.stamped = f"{d.greatest}(l.not_before, l.granted_at, {led})"
         self.lead = d.later("t.now", f"{_BASE_LEAD} + {_LEAD_PER_SECOND!r} * l.ttl")
 
-    def extended(self, ttl: str, *, is_kept: str = "true") -> str:
-        """Sets what `Lease._extended` sets; what is not kept, but granted anew, is not paused any more."""
+    def _leads(self, *, by: float) -> str:
+        return f"(l.runner_id IS NOT NULL AND l.expires_at > {self.dialect.later('t.now', f'l.ttl + {by}')})"
+
+    def extended(self, asked: str, *, is_kept: str = "true") -> str:
+        """Sets what `Lease._extended` sets; what is not kept, but granted anew, is not paused, and has its own ttl."""
+        ttl = f"CASE WHEN {is_kept} THEN {self.dialect.greatest}({asked}, l.ttl) ELSE {asked} END"
         return (
             f"state = CASE WHEN l.state = 'PAUSED' AND {is_kept} THEN 'PAUSED' ELSE 'ACTIVE' END,"
             f" ttl = {ttl}, expires_at = {self.dialect.later('t.now', ttl)},"

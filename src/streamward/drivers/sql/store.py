@@ -38,5 +38,8 @@ class SqlStore(SqlLeases, SqlLeaseRecords, SqlRunners, SqlCameras, SqlDials, Sql
         await self._db.engine.dispose()
 
     async def ping(self) -> datetime:
+        look = self._watch.look()
         async with self._db.single() as connection:
-            return await self._db.now(connection)
+            now = await self._db.now(connection)
+        self._watch.saw(look, now)
+        return now
