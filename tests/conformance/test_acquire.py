@@ -82,6 +82,19 @@ async def test_a_control_plane_judges_nothing_for_one_ttl_after_its_start(world:
         assert (await take(fresh, TWO)).generation == 2
 
 
+async def test_a_control_plane_that_did_not_look_for_a_while_judges_as_if_just_started(world: World):
+    await with_cameras(world.store)
+    await with_runners(world.store, ONE, TWO)
+    await with_a_watched_clock(world)
+    await take(world.store, ONE)
+    await world.sleep(100)
+    assert await world.store.acquire(claim(TWO)) == HELD
+    await world.advance(7.9)
+    assert await world.store.acquire(claim(TWO)) == HELD
+    await world.advance(0.1)
+    assert (await take(world.store, TWO)).generation == 2
+
+
 @pytest.mark.parametrize("seconds", [3600.0, 1.1, -1.1, -3600.0])
 async def test_a_step_of_the_database_clock_expires_nothing_for_one_ttl(world: World, seconds):
     await with_cameras(world.store)

@@ -21,8 +21,8 @@ async def _compare(make_rows: MakeRows, *, stories: int) -> None:
 
 
 async def test_sqlite_answers_as_memory_does(migrated_file):
-    await _compare(partial(sqlite_rows, migrated_file), stories=25)
+    await _compare(partial(sqlite_rows, migrated_file), stories=20)
 
 
 async def test_postgresql_answers_as_memory_does(postgres):
-    await _compare(partial(postgres_rows, postgres), stories=8)
+    await _compare(partial(postgres_rows, postgres), stories=6)

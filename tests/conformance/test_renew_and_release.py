@@ -36,6 +36,13 @@ async def test_a_renewal_may_ask_for_another_ttl(world: World):
     assert (await renew(world.store, ONE, lease, ttl=20)).kept == (kept(lease, ttl=20.0),)
 
 
+async def test_no_renewal_shortens_a_ttl(world: World):
+    await with_cameras(world.store)
+    await with_runners(world.store, ONE)
+    lease = await take(world.store, ONE, ttl=20)
+    assert (await renew(world.store, ONE, lease, ttl=5)).kept == (kept(lease, ttl=20.0),)
+
+
 async def test_a_late_renewal_of_an_untaken_lease_is_kept_in_its_generation(world: World):
     await with_cameras(world.store)
     await with_runners(world.store, ONE)

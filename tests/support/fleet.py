@@ -22,9 +22,7 @@ async def with_runners(store: Store, *owners: Owner) -> None:
 
 async def with_a_watched_clock(world: World) -> None:
     """The control plane has seen the database's clock run evenly for long: it may judge."""
-    await world.store.lapse()
     await world.advance(LONG)
-    await world.store.lapse()
 
 
 async def take(store: Store, owner: Owner, camera_id: str = CAMERA, *, ttl: float | None = None) -> Lease:

@@ -82,6 +82,10 @@ async def advance(world: World, _: Moment, seconds: float) -> None:
     await world.advance(seconds)
 
 
+async def sleep(world: World, _: Moment, seconds: float) -> None:
+    await world.sleep(seconds)
+
+
 async def step_clock(world: World, _: Moment, seconds: float) -> None:
     await world.step_database_clock(seconds)
 
@@ -252,7 +256,8 @@ class Draw:
 
 # How often each verb comes, how it is told, and how its arguments are drawn.
 VERBS: dict[str, tuple[int, Tell, Callable[[Draw], tuple[Any, ...]]]] = {
-    "advance": (10, advance, lambda d: (d.one(0.1, 1.0, 1.9, 2.0, 2.1, 4.0, 7.9, 8.1, 30.0, 95.0, 650.0),)),
+    "advance": (10, advance, lambda d: (d.one(*[0.1, 1.0, 1.9, 2.0, 2.1, 4.0, 7.9, 8.1, 16.0] * 3, 95.0, 650.0),)),
+    "sleep": (1, sleep, lambda d: (d.one(0.5, 2.9, 3.1, 8.1, 95.0),)),
     "acquire": (12, acquire, lambda d: (d.who(), d.camera(), d.ttl())),
     "acquire_free": (5, acquire_free, lambda d: (d.who(), d.one(0, 1, 2, 40))),
     "renew": (8, renew, lambda d: (d.who(), d.wanted(), d.ttl())),

@@ -38,6 +38,8 @@ _EMPTY = "".join(
     f"DELETE FROM {table};"
     for table in ("stream_status", "cameras", "stream_leases", "lease_grants", "runners", "incarnations", "sites")
 )
+_LOOK_EVERY = LONGEST_GAP - 0.5
+_WATCHED_FOR = 100.0  # seconds: longer than any ttl in these tests, so that time before them need not be watched
 _PAUSE = "UPDATE stream_leases SET state = 'PAUSED' WHERE state = 'ACTIVE' AND camera_uuid = "
 
 
@@ -155,14 +157,19 @@ class World:
             await store.close()
 
     async def advance(self, seconds: float) -> None:
-        """Time passes, and control planes look at the database's clock all the while, as their keepers make them."""
-        while seconds > 0:
-            step = min(seconds, LONGEST_GAP - 0.5)
-            self.clock.advance(step)
-            await self._rows.set_clock(self.clock)
+        """Time passes while every control plane keeps an eye on the database's clock, as their keepers do."""
+        await self.sleep(max(0.0, seconds - _WATCHED_FOR))
+        left = min(seconds, _WATCHED_FOR)
+        while left > 0:
+            await self.sleep(min(left, _LOOK_EVERY))
+            left = round(left - _LOOK_EVERY, 6)
             for store in (self.store, *self._others):
                 await store.ping()
-            seconds -= step
+
+    async def sleep(self, seconds: float) -> None:
+        """Time passes, and nobody looks."""
+        self.clock.advance(seconds)
+        await self._rows.set_clock(self.clock)
 
     async def step_database_clock(self, seconds: float) -> None:
         """Somebody sets the database's clock."""

@@ -1,5 +1,5 @@
 """What system tests share."""
 
-from tests.support.postgres import postgres
+from tests.support.postgres import database, postgres
 
-__all__ = ["postgres"]
+__all__ = ["database", "postgres"]

@@ -1,0 +1,130 @@
+"""What renewals do to the tables, and what each role may do, on a real PostgreSQL."""
+
+from importlib import resources
+
+import asyncpg
+import pytest
+
+from streamward.drivers.sql import SqlStore
+from streamward.runtime.bell import Bell
+from streamward.runtime.clock import SystemClock
+from tests.support.builders import an_owner
+from tests.support.fleet import renew, take, with_cameras, with_runners
+from tests.support.postgres import PostgresServer
+from tests.support.stores import control_planes
+
+ONE = an_owner()
+CAMERAS = tuple(f"cam-{number}" for number in range(40))
+SIZE = "SELECT pg_total_relation_size('stream_leases')"
+UPDATES = "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'stream_leases'"
+GRANT = "generation = l.generation + 1, granted_at = clock_timestamp(), runner_id = 'r', incarnation = 'i'"
+
+
+@pytest.fixture
+async def superuser(postgres: PostgresServer, database: str):
+    connection = await asyncpg.connect(postgres.url(database))
+    yield connection
+    await connection.close()
+
+
+async def test_renewals_touch_no_index_and_the_table_does_not_grow(
+    postgres: PostgresServer, database: str, superuser: asyncpg.Connection
+):
+    async with control_planes(postgres.url(database)) as [store]:
+        await with_cameras(store, *CAMERAS)
+        await with_runners(store, ONE)
+        leases = [await take(store, ONE, camera_id) for camera_id in CAMERAS]
+        for _ in range(20):  # the first renewals fill the space that pages keep for updates
+            await renew(store, ONE, *leases)
+        await superuser.execute("SELECT pg_stat_reset()")
+        before = await superuser.fetchval(SIZE)
+        for _ in range(200):
+            await renew(store, ONE, *leases)
+        assert await superuser.fetchval(SIZE) == before
+    # Closed connections have told all their counts.
+    updates, in_place = await superuser.fetchrow(UPDATES)
+    assert updates >= 0.5 * 200 * len(CAMERAS)
+    assert in_place >= 0.9 * updates
+
+
+@pytest.fixture
+async def roles(superuser):
+    """The roles of `roles.sql`, each with a user that logs in."""
+    script = resources.files("streamward.drivers.sql").joinpath("roles.sql").read_text(encoding="utf-8")
+    await superuser.execute(script)
+    await superuser.execute(script)
+    for role in ("control", "leases"):
+        await superuser.execute(f"DROP ROLE IF EXISTS test_{role}; CREATE USER test_{role} IN ROLE streamward_{role}")
+    yield
+    await superuser.execute("DROP ROLE test_control; DROP ROLE test_leases")
+
+
+async def test_the_control_plane_runs_without_rights_to_the_schema(postgres: PostgresServer, database: str, roles):
+    url = postgres.url(database, user="test_control")
+    store = SqlStore(url, clock=SystemClock(), bell=Bell())
+    await store.open()
+    await with_cameras(store)
+    await with_runners(store, ONE)
+    lease = await take(store, ONE)
+    assert (await renew(store, ONE, lease)).lost == ()
+    assert len(await store.history(lease.camera_id)) == 1
+    assert await store.end(ONE) == (lease.camera_id,)
+    assert await store.remove_camera(lease.camera_id, scope=None)
+    await store.close()
+
+
+async def test_a_leasing_role_reads_cameras_and_upserts_leases(
+    postgres: PostgresServer, database: str, superuser, roles
+):
+    await superuser.execute(
+        "INSERT INTO cameras (camera_uuid, tenant_id, site_id, rtsp_url, updated_at)"
+        " VALUES ('cam-1', 't', 's', 'rtsp://x', now())"
+    )
+    leasing = await asyncpg.connect(postgres.url(database, user="test_leases"))
+    assert len(await leasing.fetch("SELECT * FROM cameras")) == 1
+    await leasing.execute(
+        "INSERT INTO stream_leases AS l (camera_uuid, tenant_id, site_id) VALUES ('cam-1', 't', 's')"
+        f" ON CONFLICT (camera_uuid) DO UPDATE SET {GRANT}"
+    )
+    await leasing.close()
+    assert await superuser.fetchval("SELECT runner_id FROM lease_grants") == "r"
+
+
+@pytest.mark.parametrize(
+    ("user", "statement"),
+    [
+        *(
+            ("test_leases", statement)
+            for statement in (
+                "INSERT INTO cameras SELECT * FROM cameras",
+                "UPDATE cameras SET enabled = false",
+                "DELETE FROM cameras",
+                "DELETE FROM stream_leases",
+                "TRUNCATE stream_leases",
+                "SELECT * FROM runners",
+                "SELECT * FROM lease_grants",
+                "INSERT INTO lease_grants VALUES ('c', 9, 'r', 'i', now())",
+            )
+        ),
+        *(
+            (user, statement)
+            for user in ("test_leases", "test_control")
+            for statement in (
+                "DELETE FROM lease_grants",
+                "UPDATE lease_grants SET granted_at = now()",
+                "DELETE FROM stream_leases",
+                "ALTER TABLE stream_leases DISABLE TRIGGER USER",
+                "DROP TABLE stream_leases",
+                "CREATE TABLE mine (x int)",
+                "CREATE OR REPLACE FUNCTION lease_now() RETURNS timestamptz LANGUAGE sql AS 'SELECT now()'",
+                "SET session_replication_role = replica",
+                "CREATE ROLE more SUPERUSER",
+            )
+        ),
+    ],
+)
+async def test_no_role_may_do_more(postgres: PostgresServer, database: str, roles, user, statement):
+    connection = await asyncpg.connect(postgres.url(database, user=user))
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        await connection.execute(statement)
+    await connection.close()
