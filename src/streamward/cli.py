@@ -5,8 +5,10 @@ What a command needs is imported inside it: `--help` must be quick, and a role m
 
 # ruff: noqa: PLC0415 - imports inside commands, see above
 
+import os
 import re
 import shlex
+import shutil
 import sys
 from datetime import timedelta
 from typing import Annotated
@@ -129,6 +131,13 @@ def _lifetime(text: str) -> timedelta:
     return timedelta(seconds=int(found[1]) * _UNITS[found[2]])
 
 
+def _command() -> str:
+    """How a person calls this program from here."""
+    if shutil.which("streamward"):
+        return "streamward"
+    return shlex.quote(os.path.relpath(sys.argv[0]))
+
+
 def _welcome(address: str, *, database: str, data: str, with_demo: bool) -> str:
     """What a person reads when the control plane serves."""
     where = "" if data == "data" else f"STREAMWARD_DATA={shlex.quote(data)} "
@@ -147,7 +156,7 @@ def _welcome(address: str, *, database: str, data: str, with_demo: bool) -> str:
         "",
         "Try in another terminal:",
         "",
-        f"  TOKEN=$({where}streamward token --runner r1)",
+        f"  TOKEN=$({where}{_command()} token --runner r1)",
         f"  {call} '{address}/v1/cameras?limit=3'",
         *(
             [
