@@ -11,6 +11,7 @@ import shlex
 import shutil
 import sys
 from datetime import timedelta
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -133,9 +134,10 @@ def _lifetime(text: str) -> timedelta:
 
 def _command() -> str:
     """How a person calls this program from here."""
-    if shutil.which("streamward"):
+    called = Path(sys.argv[0])
+    if called.name != "streamward" or shutil.which("streamward"):
         return "streamward"
-    return shlex.quote(os.path.relpath(sys.argv[0]))
+    return shlex.quote(os.path.relpath(called))
 
 
 def _welcome(address: str, *, database: str, data: str, with_demo: bool) -> str:
