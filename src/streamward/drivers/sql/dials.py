@@ -44,12 +44,12 @@ class DialStatements:
             f"SELECT b.site_id FROM site_start_budget AS b WHERE b.site_id = :site_id {dialect.locking('b')}"
         )
         self.look = statement(
-            f"WITH t AS MATERIALIZED ({dialect.now}) SELECT t.now, {BUCKET.columns},"
+            f"WITH t AS MATERIALIZED ({dialect.now}) SELECT t.now,"
             " (SELECT count(*) FROM cameras AS c WHERE c.site_id = :site_id AND c.enabled AND NOT c.do_not_process)"
             " AS wanted_cameras,"
             f" (SELECT count(*) FROM site_dials AS d WHERE {under_way}) AS in_flight,"
             f" EXISTS (SELECT 1 FROM site_dials AS d WHERE d.site_id = :site_id AND {_NAMED}) AS is_dialed,"
-            " u.streamed_at, u.streamed_generation"
+            f" u.streamed_at, u.streamed_generation, {BUCKET.columns}"
             " FROM t CROSS JOIN site_start_budget AS b JOIN sites AS s ON s.site_id = b.site_id"
             " LEFT JOIN stream_status AS u ON u.camera_uuid = :camera_uuid"
             " WHERE b.site_id = :site_id AND s.tenant_id = coalesce(:scope, s.tenant_id)",

@@ -2,11 +2,9 @@
 
 # ruff: noqa: S608 - the parts are this package's own constants; values are always bound
 
-from sqlalchemy import Executable
-
 from streamward.drivers.sql.dialect import SqlDialect
 from streamward.drivers.sql.rule import MINE, TAKES_SLOT, LeaseRule
-from streamward.drivers.sql.statement import CAMERA, LEASE, RUNNER, statement
+from streamward.drivers.sql.statement import CAMERA, LEASE, RUNNER, Statement, statement
 from streamward.model.runner import SILENT_AFTER
 
 TAKEN = ("camera_uuid", "ttl", "soft_for")
@@ -23,14 +21,21 @@ class LeaseStatements:
         self.dialect = dialect
         self.lock_runner = lock_runner(dialect)
         self.look_at = statement(
-            f"WITH t AS MATERIALIZED ({dialect.now})"
-            f" SELECT t.now, {CAMERA.columns}, {LEASE.columns}, s.policy AS site_policy, {_SLOTS_USED} AS held"
-            " FROM t LEFT JOIN cameras AS c ON c.camera_uuid = :camera_uuid"
+            f"WITH t AS MATERIALIZED ({dialect.now}) SELECT t.now, s.policy AS site_policy, {_SLOTS_USED} AS held,"
+            f" {RUNNER.columns}, {CAMERA.columns}, {LEASE.columns}"
+            " FROM runners AS r CROSS JOIN t LEFT JOIN cameras AS c ON c.camera_uuid = :camera_uuid"
             " LEFT JOIN stream_leases AS l ON l.camera_uuid = c.camera_uuid"
-            " LEFT JOIN sites AS s ON s.site_id = c.site_id",
+            " LEFT JOIN sites AS s ON s.site_id = c.site_id"
+            f" WHERE r.runner_id = :runner_id {dialect.locking('r')}",
+            RUNNER,
             CAMERA,
             LEASE,
             returns="now site_policy held",
+        )
+        self.is_known = statement(
+            f"WITH t AS MATERIALIZED ({dialect.now})"
+            " SELECT t.now, c.camera_uuid FROM t LEFT JOIN cameras AS c ON c.camera_uuid = :camera_uuid",
+            returns="now camera_uuid",
         )
         self.look_for_free = _look_for_free(dialect, rule)
         self.take = _take(rule, skip=False)
@@ -55,7 +60,7 @@ class LeaseStatements:
             where=f"l.generation = k.generation AND {rule.expired}",
         )
         self.orphans = statement(
-            f"SELECT {LEASE.columns}, c.site_id AS site_id FROM stream_leases AS l"
+            f"SELECT c.site_id, {LEASE.columns} FROM stream_leases AS l"
             " JOIN cameras AS c ON c.camera_uuid = l.camera_uuid"
             " WHERE l.state = 'ORPHANED' AND l.soft_for > 0 ORDER BY l.camera_uuid",
             LEASE,
@@ -63,14 +68,14 @@ class LeaseStatements:
         )
 
 
-def lock_runner(dialect: SqlDialect) -> Executable:
+def lock_runner(dialect: SqlDialect) -> Statement:
     """Reads a runner and keeps others from changing it or acquiring for it."""
     return statement(
         f"SELECT {RUNNER.columns} FROM runners AS r WHERE r.runner_id = :runner_id {dialect.locking('r')}", RUNNER
     )
 
 
-def _take(rule: LeaseRule, *, skip: bool) -> Executable:
+def _take(rule: LeaseRule, *, skip: bool) -> Statement:
     """A new grant, or more time for whoever has it already."""
     is_mine = f"({MINE})"
     new = {
@@ -95,7 +100,7 @@ def _take(rule: LeaseRule, *, skip: bool) -> Executable:
     )
 
 
-def _look_for_free(dialect: SqlDialect, rule: LeaseRule) -> Executable:
+def _look_for_free(dialect: SqlDialect, rule: LeaseRule) -> Statement:
     """What a runner could have: the first in the order of `placement.choose`, and how many there are in all."""
     return statement(
         f"WITH t AS MATERIALIZED ({dialect.now}),"

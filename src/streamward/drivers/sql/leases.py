@@ -8,15 +8,15 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Executable
 from sqlalchemy.engine import Row
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from streamward.drivers.sql.database import Database, Look, Watch
 from streamward.drivers.sql.lease_statements import LET_GO, TAKEN, LeaseStatements
 from streamward.drivers.sql.merger import RenewalMerger
-from streamward.drivers.sql.renewals import Renewals
+from streamward.drivers.sql.renewals import PostgresRenewals, SqliteRenewals
 from streamward.drivers.sql.rows import camera_of, lease_of, policy_of, runner_of
+from streamward.drivers.sql.statement import Statement
 from streamward.drivers.sql.waves import waves
 from streamward.leases import eligibility, placement
 from streamward.leases.lease import DenialReason, Denied, Owner
@@ -34,17 +34,19 @@ class SqlLeases:
         self._db = database
         self._lease_sql = LeaseStatements(database.dialect)
         self._watch = Watch(database.clock)
-        self._merger = RenewalMerger(Renewals(database, self._watch).send)
+        renewals = PostgresRenewals if database.is_postgres else SqliteRenewals
+        self._merger = RenewalMerger(renewals(database, self._watch).send)
 
     async def acquire(self, claim: Claim) -> Granted | Denied:
         async with self._db.transaction() as tx:
-            runner = await self._lock_runner(tx, claim.owner)
             look = self._watch.look()
             asked = {"camera_uuid": claim.camera_id, **owned_by(claim.owner), **self._db.moment()}
-            row = (await tx.execute(self._lease_sql.look_at, asked)).one()
-            denial = _denial(runner, claim.owner, row=row, look=look)
+            row = (await tx.execute(self._lease_sql.look_at, asked)).one_or_none()
+            if row is None:
+                return await self._deny_stranger(tx, claim.camera_id)
+            denial, runner = _denial(claim.owner, row, look=look), runner_of(row)
             taken: dict[CameraId, Row[Any]] = {}
-            if denial is None and runner is not None:
+            if denial is None:
                 terms = self._terms(runner, row, ttl=claim.ttl)
                 taken = await self._take(tx, runner, {claim.camera_id: terms}, wait=True)
         if not taken:  # without a reason: somebody else was quicker by a moment
@@ -119,6 +121,14 @@ class SqlLeases:
         site = policy_of(row.site_policy)
         return applied(runner=runner.policy, site=site, policies=self._db.policies).terms(ttl)
 
+    async def _deny_stranger(self, tx: AsyncConnection, camera_id: CameraId) -> Denied:
+        """A runner that nobody knows gets nothing; it is told first of a camera that nobody knows."""
+        look = self._watch.look()
+        params = {"camera_uuid": camera_id, **self._db.moment()}
+        row = (await tx.execute(self._lease_sql.is_known, params)).one()
+        self._watch.saw(look, row.now)
+        return Denied(DenialReason.CAMERA_UNKNOWN if row.camera_uuid is None else DenialReason.INCARNATION_ENDED)
+
     async def _lock_runner(self, tx: AsyncConnection, owner: Owner) -> Runner | None:
         row = (await tx.execute(self._lease_sql.lock_runner, {"runner_id": owner.runner_id})).one_or_none()
         return None if row is None else runner_of(row)
@@ -150,7 +160,7 @@ class SqlLeases:
             self._watch.saw(look, rows[0].l_updated_at)
         return {row.l_camera_uuid: row for row in rows}
 
-    async def _change(self, change: Executable, params: Mapping[str, Any]) -> list[CameraId]:
+    async def _change(self, change: Statement, params: Mapping[str, Any]) -> list[CameraId]:
         """Frees leases; returns which."""
         async with self._db.single() as connection:
             look = self._watch.look()
@@ -183,13 +193,13 @@ def _wanted_by(runner: Runner) -> dict[str, str | None]:
     }
 
 
-def _denial(runner: Runner | None, owner: Owner, *, row: Row[Any], look: Look) -> Denied | None:
+def _denial(owner: Owner, row: Row[Any], *, look: Look) -> Denied | None:
     """Why this owner does not get the camera that the row shows."""
     if row.c_camera_uuid is None:
         return Denied(DenialReason.CAMERA_UNKNOWN)
+    runner = runner_of(row)
     if denial := eligibility.refusal(runner, owner):
         return denial
-    assert runner is not None
     if denial := eligibility.mismatch(runner, camera_of(row)):
         return denial
     lease = lease_of(row)

@@ -1,6 +1,7 @@
-"""Merges renewals that arrive together: while one statement is under way, the next ones gather and go as one.
+"""Merges renewals that arrive together: while statements are under way, the next ones gather and go as one.
 
-Two renewals of one runner never go together: they may name the same lease, and inside one statement there is no order.
+Two renewals of one runner never go together, nor at the same time: they may name the same lease, and each would find
+it locked by the other.
 """
 
 import asyncio
@@ -9,8 +10,10 @@ from dataclasses import dataclass
 
 from streamward.leases.lease import Denied
 from streamward.leases.store import Renewal, Renewed, StoreUnavailable
+from streamward.model.ids import RunnerId
 
-MOST_LEASES = 1_000  # in one statement: about 50 ms
+MOST_LEASES = 1_000  # in one statement: some ten milliseconds
+MOST_FLIGHTS = 2  # statements under way; the rest of the pool is for everything else
 
 Outcome = Renewed | Denied
 Send = Callable[[Sequence[Renewal]], Awaitable[list[Outcome]]]
@@ -37,27 +40,32 @@ class RenewalMerger:
     def __init__(self, send: Send) -> None:
         self._send = send
         self._waiting: list[_Waiting] = []
-        self._flight: asyncio.Task[None] | None = None
+        self._flights: set[asyncio.Task[None]] = set()
+        self._flying = 0
+        self._away: set[RunnerId] = set()  # whose renewals are under way
 
     async def renew(self, renewal: Renewal) -> Outcome:
         """The outcome of this renewal, however it was sent."""
         waiting = _Waiting(renewal, asyncio.get_running_loop().create_future())
         self._waiting.append(waiting)
-        if self._flight is None:
-            self._flight = asyncio.create_task(self._fly())
+        if self._flying < MOST_FLIGHTS:
+            self._flying += 1
+            flight = asyncio.create_task(self._fly())
+            self._flights.add(flight)
+            flight.add_done_callback(self._flights.discard)
         return await waiting.outcome
 
     async def close(self) -> None:
         """Waits until everyone has an answer."""
-        if self._flight is not None:
-            await self._flight
+        while self._flights:
+            await asyncio.wait(self._flights)
 
     async def _fly(self) -> None:
         try:
             while batch := self._next():
                 await self._settle(batch)
         finally:
-            self._flight = None
+            self._flying -= 1
 
     async def _settle(self, batch: Sequence[_Waiting]) -> None:
         try:
@@ -68,6 +76,7 @@ class RenewalMerger:
             for waiting, outcome in zip(batch, outcomes, strict=True):
                 waiting.settle(outcome)
         finally:  # whatever went wrong, nobody waits for ever
+            self._away.difference_update(waiting.renewal.owner.runner_id for waiting in batch)
             for waiting in batch:
                 waiting.settle(StoreUnavailable())
 
@@ -75,16 +84,15 @@ class RenewalMerger:
         """The longest waiting: at most one of each runner, and no more leases than one statement bears."""
         batch: list[_Waiting] = []
         later: list[_Waiting] = []
-        runners: set[str] = set()
         leases = 0
         for waiting in self._waiting:
             renewal = waiting.renewal
             size = leases + len(renewal.leases)
-            if renewal.owner.runner_id in runners or (batch and size > MOST_LEASES):
+            if renewal.owner.runner_id in self._away or (batch and size > MOST_LEASES):
                 later.append(waiting)
                 continue
             batch.append(waiting)
-            runners.add(renewal.owner.runner_id)
+            self._away.add(renewal.owner.runner_id)
             leases = size
         self._waiting = later
         return batch

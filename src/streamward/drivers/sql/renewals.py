@@ -2,93 +2,157 @@
 
 A row that somebody else has locked is left out and reported busy, so that one stuck row never costs a runner its other
 cameras.
+
+This is the one call whose rate grows with the fleet: on PostgreSQL its answer is one row of arrays, straight from the
+driver, which carried half as much again as rows through SQLAlchemy.
 """
 # ruff: noqa: S608 - the parts are this package's own constants; values are always bound
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
-
-from sqlalchemy import Executable
-from sqlalchemy.engine import Row
 
 from streamward.drivers.sql.database import Database, Watch
 from streamward.drivers.sql.dialect import SqlDialect
 from streamward.drivers.sql.rule import LeaseRule
-from streamward.drivers.sql.statement import Shape, statement
+from streamward.drivers.sql.statement import Shape, Statement, statement
 from streamward.leases.lease import DenialReason, Denied
 from streamward.leases.store import Kept, Named, Renewal, Renewed
 from streamward.model.ids import CameraId, Generation
 
 _CALLERS = ("caller", "runner_id", "incarnation")
-_NAMED = ("caller", "camera_uuid", "generation", "ttl")
+_NAMED = ("place", "caller", "camera_uuid", "generation", "ttl")
 
-Ttls = Mapping[str, float]  # by camera: what was renewed
+Held = tuple[int, CameraId]  # a caller, and a camera that it holds
 
 
-class Renewals:
-    """Sends renewals of several runners to the database at once."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sent:
+    """What became of renewals in the database."""
+
+    at: datetime
+    current: frozenset[int]  # the callers that may renew at all
+    kept: dict[Held, Kept]
+    rest: dict[Held, tuple[Generation, bool]]  # held, but not renewed: the generation, and whether it is wanted
+
+    def outcome(self, caller: int, renewal: Renewal) -> Renewed | Denied:
+        if caller not in self.current:
+            return Denied(DenialReason.INCARNATION_ENDED)
+        kept: list[Kept] = []
+        lost: list[CameraId] = []
+        busy: list[CameraId] = []
+        for named in renewal.leases:
+            held = (caller, named.camera_id)
+            found = self.kept.get(held)
+            if found is not None and named.generation in (None, found.generation):
+                kept.append(found)
+            elif self._is_busy(held, named):
+                busy.append(named.camera_id)
+            else:
+                lost.append(named.camera_id)
+        unlisted = self._unlisted(caller, {named.camera_id for named in renewal.leases})
+        return Renewed(at=self.at, kept=tuple(kept), lost=tuple(lost), busy=tuple(busy), unlisted=tuple(unlisted))
+
+    def _is_busy(self, held: Held, named: Named) -> bool:
+        generation, is_wanted = self.rest.get(held, (None, False))
+        return is_wanted and named.generation in (None, generation)
+
+    def _unlisted(self, caller: int, listed: set[CameraId]) -> Iterable[Named]:
+        for (holder, camera_id), (generation, _) in self.rest.items():
+            if holder == caller and camera_id not in listed:
+                yield Named(camera_id, generation)
+
+
+class PostgresRenewals:
+    """Sends renewals of several runners to PostgreSQL at once."""
+
+    def __init__(self, database: Database, watch: Watch) -> None:
+        self._db = database
+        self._watch = watch
+        compiled = _renew_and_list(database.dialect).compile(dialect=database.engine.dialect)
+        self._sql = str(compiled)
+        self._order = list(compiled.positiontup or ())
+
+    async def send(self, renewals: Sequence[Renewal]) -> list[Renewed | Denied]:
+        """The outcome of each, in their order."""
+        callers, named = _listed(renewals)
+        pack = self._db.dialect.pack
+        params = pack(_CALLERS, callers, alias="m") | pack(_NAMED, named)
+        async with self._db.single() as connection:
+            driver: Any = (await connection.get_raw_connection()).driver_connection
+            look = self._watch.look()
+            row = await driver.fetchrow(self._sql, *(params[name] for name in self._order))
+            self._watch.saw(look, row["now"])
+        sent = _Sent(
+            at=row["now"],
+            current=frozenset(row["current"] or ()),
+            kept={
+                (named[place][1], named[place][2]): Kept(named[place][2], generation, ttl)
+                for place, generation, ttl in _columns(row, "places", "generations", "ttls")
+            },
+            rest={
+                (caller, camera_id): (generation, is_wanted)
+                for caller, camera_id, generation, is_wanted in _columns(
+                    row, "rest_callers", "rest_cameras", "rest_generations", "rest_wanted"
+                )
+            },
+        )
+        return [sent.outcome(caller, renewal) for caller, renewal in enumerate(renewals)]
+
+
+class SqliteRenewals:
+    """Sends renewals to SQLite: a change, then a look at what is held."""
 
     def __init__(self, database: Database, watch: Watch) -> None:
         self._db = database
         self._watch = watch
         self._renew = _renew(database.dialect)
-        self._held = _held(database.dialect)
-        self._renew_and_held = renew_and_held(database.dialect) if database.is_postgres else None
+        self._list = _list(database.dialect)
 
     async def send(self, renewals: Sequence[Renewal]) -> list[Renewed | Denied]:
         """The outcome of each, in their order."""
-        look = self._watch.look()
-        held, ttls = await self._sent(self._packed(renewals))
-        self._watch.saw(look, held[0].now)
-        by_caller: dict[int | None, list[Row[Any]]] = {}
-        for row in held:
-            by_caller.setdefault(row.caller, []).append(row)
-        return [_outcome(renewal, by_caller.get(caller), ttls) for caller, renewal in enumerate(renewals)]
-
-    async def _sent(self, params: dict[str, Any]) -> tuple[Sequence[Row[Any]], Ttls]:
-        """What the callers hold, and what of it was renewed just now."""
-        async with self._db.single() as connection:
-            if self._renew_and_held is not None:
-                held = (await connection.execute(self._renew_and_held, params)).all()
-                return held, {row.camera_uuid: row.ttl for row in held if row.ttl is not None}
-            params |= self._db.moment()
-            renewed = (await connection.execute(self._renew, params)).all()
-            held = (await connection.execute(self._held, params)).all()
-            return held, {row.l_camera_uuid: row.l_ttl for row in renewed}
-
-    def _packed(self, renewals: Sequence[Renewal]) -> dict[str, Any]:
-        callers = [
-            (caller, renewal.owner.runner_id, renewal.owner.incarnation) for caller, renewal in enumerate(renewals)
-        ]
-        named = [
-            (caller, named.camera_id, named.generation, renewal.ttl)
-            for caller, renewal in enumerate(renewals)
-            for named in renewal.leases
-        ]
+        callers, named = _listed(renewals)
         pack = self._db.dialect.pack
-        return pack(_CALLERS, callers, alias="m") | pack(_NAMED, named)
+        async with self._db.transaction() as tx:
+            look = self._watch.look()
+            params = pack(_CALLERS, callers, alias="m") | pack(_NAMED, named) | self._db.moment()
+            renewed = (await tx.execute(self._renew, params)).all()
+            held = (await tx.execute(self._list, params)).all()
+            self._watch.saw(look, held[0].now)
+        ttls = {row.l_camera_uuid: row.l_ttl for row in renewed}
+        holding = [row for row in held if row.camera_uuid is not None]
+        sent = _Sent(
+            at=held[0].now,
+            current=frozenset(row.caller for row in held if row.caller is not None),
+            kept={
+                (row.caller, row.camera_uuid): Kept(row.camera_uuid, row.generation, float(ttls[row.camera_uuid]))
+                for row in holding
+                if row.camera_uuid in ttls
+            },
+            rest={
+                (row.caller, row.camera_uuid): (row.generation, row.wanted)
+                for row in holding
+                if row.camera_uuid not in ttls
+            },
+        )
+        return [sent.outcome(caller, renewal) for caller, renewal in enumerate(renewals)]
 
 
-def _outcome(renewal: Renewal, held: Sequence[Row[Any]] | None, ttls: Ttls) -> Renewed | Denied:
-    if held is None:
-        return Denied(DenialReason.INCARNATION_ENDED)
-    by_id = {CameraId(row.camera_uuid): row for row in held if row.camera_uuid is not None}
-    kept: list[Kept] = []
-    lost: list[CameraId] = []
-    busy: list[CameraId] = []
-    for named in renewal.leases:
-        row = by_id.get(named.camera_id)
-        if row is None or not row.wanted or named.generation not in (None, row.generation):
-            lost.append(named.camera_id)
-        elif named.camera_id in ttls:
-            kept.append(Kept(named.camera_id, row.generation, ttls[named.camera_id]))
-        else:
-            busy.append(named.camera_id)
-    listed = {named.camera_id for named in renewal.leases}
-    unlisted = [
-        Named(camera_id, Generation(row.generation)) for camera_id, row in by_id.items() if camera_id not in listed
+def _listed(renewals: Sequence[Renewal]) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+    """The callers and what they name, each with its place in the list."""
+    callers = [(caller, each.owner.runner_id, each.owner.incarnation) for caller, each in enumerate(renewals)]
+    named = [
+        (caller, each.camera_id, each.generation, renewal.ttl)
+        for caller, renewal in enumerate(renewals)
+        for each in renewal.leases
     ]
-    return Renewed(at=held[0].now, kept=tuple(kept), lost=tuple(lost), busy=tuple(busy), unlisted=tuple(unlisted))
+    return callers, [(place, *each) for place, each in enumerate(named)]
+
+
+def _columns(row: Any, *names: str) -> Iterable[tuple[Any, ...]]:
+    """Arrays of one row as rows; the array of nothing is NULL."""
+    return zip(*(row[name] or () for name in names), strict=True)
 
 
 def _current(dialect: SqlDialect) -> str:
@@ -99,19 +163,11 @@ def _current(dialect: SqlDialect) -> str:
     )
 
 
-def _changed(dialect: SqlDialect) -> str:
-    rule = LeaseRule(dialect)
-    return (
-        f"UPDATE stream_leases AS l SET {rule.extended('coalesce(k.ttl, l.ttl)')}"
-        f" FROM k, t WHERE l.camera_uuid = k.camera_uuid {dialect.returning('l', 'camera_uuid', 'ttl')}"
-    )
-
-
 def _tables(dialect: SqlDialect) -> str:
     """The callers, the leases to renew, locked, and the moment after that."""
     return (
         f"WITH current AS MATERIALIZED ({_current(dialect)}),"
-        f" k AS MATERIALIZED (SELECT n.camera_uuid, n.ttl FROM {dialect.listed(*_NAMED)}"
+        f" k AS MATERIALIZED (SELECT n.place, n.camera_uuid, n.ttl FROM {dialect.listed(*_NAMED)}"
         " JOIN current ON current.caller = n.caller JOIN stream_leases AS l ON l.camera_uuid = n.camera_uuid"
         " WHERE l.runner_id = current.runner_id AND l.incarnation = current.incarnation AND l.wanted"
         f" AND (n.generation IS NULL OR n.generation = l.generation) {dialect.locking('l', skip=True)}),"
@@ -119,11 +175,17 @@ def _tables(dialect: SqlDialect) -> str:
     )
 
 
-def _renew(dialect: SqlDialect) -> Executable:
-    return statement(f"{_tables(dialect)} {_changed(dialect)}", Shape("l", "camera_uuid ttl"))
+def _extend(dialect: SqlDialect) -> str:
+    extended = LeaseRule(dialect).extended("coalesce(k.ttl, l.ttl)")
+    return f"UPDATE stream_leases AS l SET {extended} FROM k, t WHERE l.camera_uuid = k.camera_uuid"
 
 
-def _held(dialect: SqlDialect) -> Executable:
+def _renew(dialect: SqlDialect) -> Statement:
+    returning = dialect.returning("l", "camera_uuid", "ttl")
+    return statement(f"{_tables(dialect)} {_extend(dialect)} {returning}", Shape("l", "camera_uuid ttl"))
+
+
+def _list(dialect: SqlDialect) -> Statement:
     """All that the callers hold; at least one row."""
     return statement(
         f"WITH current AS MATERIALIZED ({_current(dialect)}), t AS ({dialect.now})"
@@ -133,13 +195,17 @@ def _held(dialect: SqlDialect) -> Executable:
     )
 
 
-def renew_and_held(dialect: SqlDialect) -> Executable:
-    """Both in one statement, as PostgreSQL can."""
+def _renew_and_list(dialect: SqlDialect) -> Statement:
+    """One row of arrays: what was renewed, by its place in the list, and what is held besides."""
     return statement(
-        f"{_tables(dialect)}, changed AS ({_changed(dialect)})"
-        " SELECT t.now, current.caller, l.camera_uuid, l.generation, l.wanted, changed.l_ttl AS ttl"
-        " FROM t LEFT JOIN current ON true"
-        " LEFT JOIN stream_leases AS l ON l.runner_id = current.runner_id AND l.incarnation = current.incarnation"
-        " LEFT JOIN changed ON changed.l_camera_uuid = l.camera_uuid",
-        returns="now caller camera_uuid generation wanted ttl",
+        f"{_tables(dialect)}, changed AS ({_extend(dialect)} RETURNING k.place, l.camera_uuid, l.generation, l.ttl),"
+        " kept AS (SELECT array_agg(place) AS places, array_agg(generation) AS generations, array_agg(ttl) AS ttls"
+        " FROM changed),"
+        " rest AS (SELECT array_agg(current.caller) AS rest_callers, array_agg(l.camera_uuid) AS rest_cameras,"
+        " array_agg(l.generation) AS rest_generations, array_agg(l.wanted) AS rest_wanted"
+        " FROM current JOIN stream_leases AS l"
+        " ON l.runner_id = current.runner_id AND l.incarnation = current.incarnation"
+        " WHERE NOT EXISTS (SELECT FROM changed WHERE changed.camera_uuid = l.camera_uuid))"
+        " SELECT t.now, ARRAY(SELECT current.caller FROM current) AS current, kept.*, rest.*"
+        " FROM t CROSS JOIN kept CROSS JOIN rest"
     )

@@ -5,10 +5,8 @@ nothing is judged expired. The differential test in `tests/conformance` holds th
 """
 # ruff: noqa: S608 - the parts are this package's own constants; values are always bound
 
-from sqlalchemy import Executable
-
 from streamward.drivers.sql.dialect import SqlDialect
-from streamward.drivers.sql.statement import LEASE, statement
+from streamward.drivers.sql.statement import LEASE, Statement, statement
 from streamward.leases.clock_guard import TOLERANCE
 from streamward.leases.policy import stamp_lead
 
@@ -64,7 +62,7 @@ class LeaseRule:
         latest = f"coalesce({made_until}, {self.lead})"
         return self.freed(f"{self.dialect.least}({latest}, l.expires_at)")
 
-    def change(self, rows: str, *, assign: str, where: str = "true") -> Executable:
+    def change(self, rows: str, *, assign: str, where: str = "true") -> Statement:
         """One conditional change of the leases in `rows`, a query of their ids and of what goes with each."""
         return statement(
             f"WITH k AS MATERIALIZED ({rows}), t AS MATERIALIZED ({self.dialect.now_after_locks})"

@@ -3,14 +3,12 @@
 
 from typing import Any
 
-from sqlalchemy import Executable
-
 from streamward.drivers.sql.database import Database
 from streamward.drivers.sql.dialect import SqlDialect
 from streamward.drivers.sql.lease_statements import lock_runner
 from streamward.drivers.sql.rows import runner_of
 from streamward.drivers.sql.rule import MINE, TAKES_SLOT, LeaseRule
-from streamward.drivers.sql.statement import RUNNER, statement
+from streamward.drivers.sql.statement import RUNNER, Statement, statement
 from streamward.leases.lease import DenialReason, Denied, Owner
 from streamward.leases.store import RunnerChange, SiteLoad
 from streamward.model.ids import CameraId, RunnerId, SiteId
@@ -140,7 +138,7 @@ def _spec(spec: RunnerSpec) -> dict[str, Any]:
     }
 
 
-def _load(dialect: SqlDialect) -> Executable:
+def _load(dialect: SqlDialect) -> Statement:
     """What a site needs, and what its healthy runners could still take."""
     return statement(
         f"WITH t AS MATERIALIZED ({dialect.now}),"

@@ -4,7 +4,19 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import ARRAY, BigInteger, Boolean, Double, Executable, Integer, Text, bindparam, text
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Boolean,
+    Double,
+    Integer,
+    Text,
+    TextClause,
+    TextualSelect,
+    bindparam,
+    column,
+    text,
+)
 from sqlalchemy.types import TypeEngine
 
 from streamward.drivers.sql.instant import Instant
@@ -19,8 +31,8 @@ _NAMES: Mapping[TypeEngine[Any], str] = {
     Boolean(): "enabled do_not_process wanted cordoned is_served is_dialed",
     BigInteger(): "generation streamed_generation",
     Integer(): (
-        "capacity capacity_streams reserve_size limit held free askers asked caller in_flight leased orphaned unowned "
-        "free_slots runners wanted_cameras"
+        "capacity capacity_streams reserve_size limit held free askers asked caller place in_flight leased orphaned "
+        "unowned free_slots runners wanted_cameras"
     ),
     Double(): ("ttl soft_for steady_for tokens refill_rate reserve fps last_frame_age_s"),
     Instant(): (
@@ -28,6 +40,7 @@ _NAMES: Mapping[TypeEngine[Any], str] = {
         "made_until earliest latest seen_at"
     ),
 }
+Statement = TextClause | TextualSelect
 _LISTS = ("n", "m")  # the aliases of lists that go with a statement
 TYPES: dict[str, TypeEngine[Any]] = {name: kind for kind, names in _NAMES.items() for name in names.split()}
 
@@ -62,18 +75,21 @@ STATUS = Shape(
 BUCKET = Shape("b", "capacity refill_rate tokens reserve reserve_size updated_at")
 
 
-def statement(sql: str, *shapes: Shape, returns: str = "") -> Executable:
-    """A statement with every parameter typed, and its result columns too."""
+def statement(sql: str, *shapes: Shape, returns: str = "") -> Statement:
+    """A statement with every parameter typed, and its result too: first the single columns, then the shapes.
+
+    The order must be the statement's own: columns matched by place are worked out once, by name in every call.
+    """
     typed = text(sql).bindparams(*(bindparam(name, type_=_parameter(name)) for name in set(_PARAMETER.findall(sql))))
-    columns = {name: TYPES[name] for name in returns.split()}
+    types = {name: TYPES[name] for name in returns.split()}
     for shape in shapes:
-        columns |= shape.types
-    return typed.columns(**columns) if columns else typed
+        types |= shape.types
+    return typed.columns(*(column(name, kind) for name, kind in types.items())) if types else typed
 
 
 def _parameter(name: str) -> TypeEngine[Any]:
     """A column of a list (`n_…`, `m_…`) is an array; a whole list (SQLite) is a text."""
-    alias, _, column = name.partition("_")
+    alias, _, listed = name.partition("_")
     if alias not in _LISTS:
         return TYPES[name]
-    return Text() if column == "list" else ARRAY(TYPES[column])
+    return Text() if listed == "list" else ARRAY(TYPES[listed])

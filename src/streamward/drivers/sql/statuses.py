@@ -3,12 +3,10 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import Executable
-
 from streamward.drivers.sql.database import Database
 from streamward.drivers.sql.dialect import SqlDialect
 from streamward.drivers.sql.rows import status_of
-from streamward.drivers.sql.statement import STATUS, statement
+from streamward.drivers.sql.statement import STATUS, Statement, statement
 from streamward.drivers.sql.waves import waves
 from streamward.model.ids import CameraId
 from streamward.model.status import StreamStatus
@@ -54,7 +52,7 @@ def _row(report: StreamStatus) -> tuple[object, ...]:
     )
 
 
-def _record(dialect: SqlDialect) -> Executable:
+def _record(dialect: SqlDialect) -> Statement:
     streaming = "CASE WHEN n.state = 'STREAMING' THEN {} END"
     changed = ", ".join(f"{name} = excluded.{name}" for name in _REPORTED[1:])
     kept = ", ".join(
