@@ -18,20 +18,8 @@ class LeaseStatements:
 
     def __init__(self, dialect: SqlDialect) -> None:
         rule = LeaseRule(dialect)
-        self.dialect = dialect
         self.lock_runner = lock_runner(dialect)
-        self.look_at = statement(
-            f"WITH t AS MATERIALIZED ({dialect.now}) SELECT t.now, s.policy AS site_policy, {_SLOTS_USED} AS held,"
-            f" {RUNNER.columns}, {CAMERA.columns}, {LEASE.columns}"
-            " FROM runners AS r CROSS JOIN t LEFT JOIN cameras AS c ON c.camera_uuid = :camera_uuid"
-            " LEFT JOIN stream_leases AS l ON l.camera_uuid = c.camera_uuid"
-            " LEFT JOIN sites AS s ON s.site_id = c.site_id"
-            f" WHERE r.runner_id = :runner_id {dialect.locking('r')}",
-            RUNNER,
-            CAMERA,
-            LEASE,
-            returns="now site_policy held",
-        )
+        self.look_at = _look_at(dialect)
         self.is_known = statement(
             f"WITH t AS MATERIALIZED ({dialect.now})"
             " SELECT t.now, c.camera_uuid FROM t LEFT JOIN cameras AS c ON c.camera_uuid = :camera_uuid",
@@ -45,33 +33,56 @@ class LeaseStatements:
             assign=rule.let_go("k.made_until"),
             where=f"{MINE} AND (k.generation IS NULL OR k.generation = l.generation)",
         )
-        late = f"l.expires_at <= :seen_at OR l.expires_at > {dialect.later(':seen_at', 'l.ttl')}"
-        self.orphan = rule.change(
-            rule.found(f"{TAKES_SLOT} AND ({late})", skip=True),
-            assign="state = 'ORPHANED', free_since = t.now, updated_at = t.now",
-            where=f"{TAKES_SLOT} AND {rule.expired}",
-        )
-        self.next_expiry = statement(
-            f"SELECT min(l.expires_at) AS expires_at FROM stream_leases AS l WHERE {TAKES_SLOT}", returns="expires_at"
-        )
+        self.orphan = _orphan(rule)
         self.reclaim = rule.change(
             rule.listed("generation"),
             assign=rule.freed("l.expires_at"),
             where=f"l.generation = k.generation AND {rule.expired}",
         )
-        self.orphans = statement(
-            f"SELECT c.site_id, {LEASE.columns} FROM stream_leases AS l"
-            " JOIN cameras AS c ON c.camera_uuid = l.camera_uuid"
-            " WHERE l.state = 'ORPHANED' AND l.soft_for > 0 ORDER BY l.camera_uuid",
-            LEASE,
-            returns="site_id",
-        )
+
+
+NEXT_EXPIRY = statement(
+    f"SELECT min(l.expires_at) AS expires_at FROM stream_leases AS l WHERE {TAKES_SLOT}", returns="expires_at"
+)
+ORPHANS = statement(
+    f"SELECT c.site_id, {LEASE.columns} FROM stream_leases AS l"
+    " JOIN cameras AS c ON c.camera_uuid = l.camera_uuid"
+    " WHERE l.state = 'ORPHANED' AND l.soft_for > 0 ORDER BY l.camera_uuid",
+    LEASE,
+    returns="site_id",
+)
 
 
 def lock_runner(dialect: SqlDialect) -> Statement:
     """Reads a runner and keeps others from changing it or acquiring for it."""
     return statement(
         f"SELECT {RUNNER.columns} FROM runners AS r WHERE r.runner_id = :runner_id {dialect.locking('r')}", RUNNER
+    )
+
+
+def _look_at(dialect: SqlDialect) -> Statement:
+    """What decides about a runner's claim to one camera; locks the runner, so that it stays true of it."""
+    return statement(
+        f"WITH t AS MATERIALIZED ({dialect.now}) SELECT t.now, s.policy AS site_policy, {_SLOTS_USED} AS held,"
+        f" {RUNNER.columns}, {CAMERA.columns}, {LEASE.columns}"
+        " FROM runners AS r CROSS JOIN t LEFT JOIN cameras AS c ON c.camera_uuid = :camera_uuid"
+        " LEFT JOIN stream_leases AS l ON l.camera_uuid = c.camera_uuid"
+        " LEFT JOIN sites AS s ON s.site_id = c.site_id"
+        f" WHERE r.runner_id = :runner_id {dialect.locking('r')}",
+        RUNNER,
+        CAMERA,
+        LEASE,
+        returns="now site_policy held",
+    )
+
+
+def _orphan(rule: LeaseRule) -> Statement:
+    """Marks what expired; `:seen_at` only finds what to look at, the moment after the locks judges."""
+    ahead = rule.dialect.later(":seen_at", "l.ttl")
+    return rule.change(
+        rule.found(f"{TAKES_SLOT} AND (l.expires_at <= :seen_at OR l.expires_at > {ahead})", skip=True),
+        assign="state = 'ORPHANED', free_since = t.now, updated_at = t.now",
+        where=f"{TAKES_SLOT} AND {rule.expired}",
     )
 
 

@@ -12,7 +12,7 @@ from sqlalchemy.engine import Row
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from streamward.drivers.sql.database import Database, Look, Watch
-from streamward.drivers.sql.lease_statements import LET_GO, TAKEN, LeaseStatements
+from streamward.drivers.sql.lease_statements import LET_GO, NEXT_EXPIRY, ORPHANS, TAKEN, LeaseStatements
 from streamward.drivers.sql.merger import RenewalMerger
 from streamward.drivers.sql.renewals import PostgresRenewals, SqliteRenewals
 from streamward.drivers.sql.rows import camera_of, lease_of, policy_of, runner_of
@@ -92,7 +92,7 @@ class SqlLeases:
         seen_at, jumped = await self._observe()
         orphaned = await self._change(self._lease_sql.orphan, {"seen_at": seen_at})
         async with self._db.single() as connection:
-            soonest: datetime | None = (await connection.execute(self._lease_sql.next_expiry)).scalar_one()
+            soonest: datetime | None = (await connection.execute(NEXT_EXPIRY)).scalar_one()
         return Lapse(
             orphaned=tuple(orphaned),
             next_expiry_in=None if soonest is None else (soonest - seen_at).total_seconds(),
@@ -101,7 +101,7 @@ class SqlLeases:
 
     async def orphans(self) -> list[Orphan]:
         async with self._db.single() as connection:
-            rows = (await connection.execute(self._lease_sql.orphans)).all()
+            rows = (await connection.execute(ORPHANS)).all()
         return [
             Orphan(
                 camera_id=row.l_camera_uuid,
