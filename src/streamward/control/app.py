@@ -1,6 +1,7 @@
 """The control process put together: the only module of this package that names drivers."""
 
 import contextlib
+import gc
 import logging
 import socket
 import sys
@@ -77,6 +78,7 @@ async def serve(settings: Settings, *, with_demo: bool, announce: Announce) -> N
             if with_demo:
                 await demo.seed(store, clock=clock)
             async with Service("reclaim", ReclaimKeeper(store, journal), journal=journal):
+                gc.freeze()  # what was loaded lives as long as the process: looking through it stalls every call
                 announce(address=_address(listener), database=without_credentials(settings.database_url))
                 await HttpServer(app, on_stop=bell.ring).serve(sockets=[listener])
         finally:
