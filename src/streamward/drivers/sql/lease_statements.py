@@ -122,12 +122,13 @@ def _look_for_free(dialect: SqlDialect, rule: LeaseRule) -> Statement:
         " FROM stream_leases AS l CROSS JOIN t WHERE l.state IN ('PENDING', 'ORPHANED') AND l.wanted"
         " AND l.tenant_id = coalesce(:tenant_id, l.tenant_id) AND l.site_id = coalesce(:site_id, l.site_id)"
         f" AND {rule.is_open}),"
-        " best AS (SELECT * FROM open ORDER BY free_since, is_served DESC, site_id, camera_uuid LIMIT :limit)"
-        f" SELECT t.now, {_SLOTS_USED} AS held, (SELECT count(*) FROM open) AS free,"
-        " (SELECT count(*) FROM runners AS r WHERE NOT r.cordoned AND r.drain_mode = 'none'"
-        f" AND {dialect.later('r.last_seen_at', str(SILENT_AFTER))} >= t.now) AS askers,"
+        " best AS (SELECT * FROM open ORDER BY free_since, is_served DESC, site_id, camera_uuid LIMIT :limit),"
+        " asking AS MATERIALIZED (SELECT count(*) AS askers FROM runners AS r CROSS JOIN t"
+        " WHERE NOT r.cordoned AND r.drain_mode = 'none'"
+        f" AND {dialect.later('r.last_seen_at', str(SILENT_AFTER))} >= t.now)"
+        f" SELECT t.now, {_SLOTS_USED} AS held, (SELECT count(*) FROM open) AS free, asking.askers,"
         f" best.generation, best.free_since, best.is_served, s.policy AS site_policy, {CAMERA.columns}"
-        " FROM t LEFT JOIN best ON true LEFT JOIN cameras AS c ON c.camera_uuid = best.camera_uuid"
+        " FROM t CROSS JOIN asking LEFT JOIN best ON true LEFT JOIN cameras AS c ON c.camera_uuid = best.camera_uuid"
         " LEFT JOIN sites AS s ON s.site_id = c.site_id",
         CAMERA,
         returns="now held free askers generation free_since is_served site_policy",

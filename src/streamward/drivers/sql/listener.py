@@ -34,7 +34,11 @@ class Listener:
     async def start(self) -> None:
         """Listens from now on; returns when it does."""
         self._task = asyncio.create_task(self._run())
-        await asyncio.wait_for(self._hears.wait(), CALL_TIMEOUT)
+        try:
+            await asyncio.wait_for(self._hears.wait(), CALL_TIMEOUT)
+        except TimeoutError:
+            await self.stop()
+            raise
 
     async def stop(self) -> None:
         if self._task is not None:

@@ -70,7 +70,7 @@ class PostgresRenewals:
     def __init__(self, database: Database, watch: Watch) -> None:
         self._db = database
         self._watch = watch
-        compiled = _renew_and_list(database.dialect).compile(dialect=database.engine.dialect)
+        compiled = renew_and_list(database.dialect).compile(dialect=database.engine.dialect)
         self._sql = str(compiled)
         self._order = list(compiled.positiontup or ())
 
@@ -167,9 +167,11 @@ def _tables(dialect: SqlDialect) -> str:
     """The callers, the leases to renew, locked, and the moment after that."""
     return (
         f"WITH current AS MATERIALIZED ({_current(dialect)}),"
+        # CROSS makes SQLite join in this order: from each row of the list to its lease, not the other way round.
         f" k AS MATERIALIZED (SELECT n.place, n.camera_uuid, n.ttl FROM {dialect.listed(*_NAMED)}"
-        " JOIN current ON current.caller = n.caller JOIN stream_leases AS l ON l.camera_uuid = n.camera_uuid"
-        " WHERE l.runner_id = current.runner_id AND l.incarnation = current.incarnation AND l.wanted"
+        " CROSS JOIN current CROSS JOIN stream_leases AS l"
+        " WHERE current.caller = n.caller AND l.camera_uuid = n.camera_uuid"
+        " AND l.runner_id = current.runner_id AND l.incarnation = current.incarnation AND l.wanted"
         f" AND (n.generation IS NULL OR n.generation = l.generation) {dialect.locking('l', skip=True)}),"
         f" t AS MATERIALIZED ({dialect.now_after_locks})"
     )
@@ -195,7 +197,7 @@ def _list(dialect: SqlDialect) -> Statement:
     )
 
 
-def _renew_and_list(dialect: SqlDialect) -> Statement:
+def renew_and_list(dialect: SqlDialect) -> Statement:
     """One row of arrays: what was renewed, by its place in the list, and what is held besides."""
     return statement(
         f"{_tables(dialect)}, changed AS ({_extend(dialect)} RETURNING k.place, l.camera_uuid, l.generation, l.ttl),"
