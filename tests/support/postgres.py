@@ -24,6 +24,10 @@ from streamward.drivers.sql.migrate import migrate
 _PACKAGED = Path("/usr/lib/postgresql")
 _USER = "postgres"
 _TEMPLATE = "template_migrated"
+_EMPTY = "".join(
+    f"DELETE FROM {table};"
+    for table in ("stream_status", "cameras", "stream_leases", "lease_grants", "runners", "incarnations", "sites")
+)
 
 
 class PostgresServer:
@@ -73,11 +77,12 @@ class PostgresServer:
         await self.run(f"CREATE DATABASE {name} TEMPLATE {_TEMPLATE}")
         return name
 
-    async def once(self, name: str, script: str) -> str:
-        """The migrated database of that name, made and prepared by its first user."""
+    async def emptied(self, name: str, script: str = "SELECT 1") -> str:
+        """The migrated database of that name, prepared once, without rows: a new one takes longer than most tests."""
         if name not in self._made:
             self._made.add(await self.create(name))
             await self.run(script, database=name)
+        await self.run(_EMPTY, database=name)
         return name
 
     async def drop(self, name: str) -> None:
@@ -132,6 +137,12 @@ async def database(postgres: PostgresServer) -> AsyncIterator[str]:
     name = await postgres.create()
     yield name
     await postgres.drop(name)
+
+
+@pytest.fixture
+async def emptied(postgres: PostgresServer) -> str:
+    """A migrated database without rows, by name; for tests that leave its schema alone."""
+    return await postgres.emptied("test_emptied")
 
 
 def _free_port() -> int:

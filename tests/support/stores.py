@@ -34,10 +34,6 @@ _TELL_TIME_BY_TABLE = """
     CREATE TABLE test_clock AS SELECT now();
     CREATE OR REPLACE FUNCTION lease_now() RETURNS timestamptz LANGUAGE sql AS 'SELECT now FROM test_clock'
 """
-_EMPTY = "".join(
-    f"DELETE FROM {table};"
-    for table in ("stream_status", "cameras", "stream_leases", "lease_grants", "runners", "incarnations", "sites")
-)
 _LOOK_EVERY = LONGEST_GAP - 0.5
 _WATCHED_FOR = 100.0  # seconds: longer than any ttl in these tests, so that time before them need not be watched
 _PAUSE = "UPDATE stream_leases SET state = 'PAUSED' WHERE state = 'ACTIVE' AND camera_uuid = "
@@ -196,11 +192,9 @@ async def sqlite_rows(migrated: Path, _clock: SteppedClock) -> AsyncIterator[Row
 
 @asynccontextmanager
 async def postgres_rows(server: PostgresServer, _clock: SteppedClock) -> AsyncIterator[Rows]:
-    """One database for all, emptied for each: making one takes longer than most tests."""
-    url = server.url(await server.once("test_controlled", _TELL_TIME_BY_TABLE))
+    url = server.url(await server.emptied("test_controlled", _TELL_TIME_BY_TABLE))
     connection = await asyncpg.connect(url)
     try:
-        await connection.execute(_EMPTY)
         yield PostgresRows(url, connection)
     finally:
         await connection.close()

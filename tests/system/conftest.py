@@ -1,5 +1,5 @@
 """What system tests share."""
 
-from tests.support.postgres import database, postgres
+from tests.support.postgres import database, emptied, postgres
 
-__all__ = ["database", "postgres"]
+__all__ = ["database", "emptied", "postgres"]

@@ -108,9 +108,9 @@ async def play(stores: Sequence[SqlStore], url: str) -> list[Client]:
 
 
 async def test_with_connections_killed_in_the_middle_one_order_explains_every_answer(
-    postgres: PostgresServer, database: str
+    postgres: PostgresServer, emptied: str
 ):
-    url = postgres.url(database)
+    url = postgres.url(emptied)
     async with control_planes(url, 4) as stores:
         await with_cameras(stores[0], *CAMERAS)
         await with_runners(stores[0], *(an_owner(f"runner-{number}") for number in range(CLIENTS)))

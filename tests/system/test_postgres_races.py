@@ -26,8 +26,8 @@ CAMERAS = tuple(f"cam-{number}" for number in range(10))
 
 
 @pytest.fixture
-def url(postgres: PostgresServer, database: str) -> str:
-    return postgres.url(database)
+def url(postgres: PostgresServer, emptied: str) -> str:
+    return postgres.url(emptied)
 
 
 @asynccontextmanager
@@ -126,12 +126,12 @@ async def test_no_call_hangs_on_a_lock(url):
                 await store.heartbeat(ONE)
 
 
-async def test_connections_that_died_while_idle_cost_one_call_at_most(url, postgres: PostgresServer, database: str):
+async def test_connections_that_died_while_idle_cost_one_call_at_most(url, postgres: PostgresServer, emptied: str):
     async with control_planes(url) as [store]:
         await with_cameras(store)
         await postgres.run(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            f" WHERE datname = '{database}' AND application_name = 'streamward'"
+            f" WHERE datname = '{emptied}' AND application_name = 'streamward'"
         )
         with contextlib.suppress(StoreUnavailable):  # if the news of their death is still on the way
             await store.find(CAMERA)
@@ -147,7 +147,8 @@ async def test_without_a_server_every_call_says_so(postgres: PostgresServer):
     await store.close()
 
 
-async def test_control_planes_that_start_at_once_migrate_once(url):
+async def test_control_planes_that_start_at_once_migrate_once(postgres: PostgresServer, database: str):
+    url = postgres.url(database)
     await downgrade(url)
     await asyncio.gather(*(migrate(url) for _ in range(4)))
     async with control_planes(url) as [store]:

@@ -1,5 +1,6 @@
 """What renewals do to the tables, and what each role may do, on a real PostgreSQL."""
 
+import asyncio
 from importlib import resources
 
 import asyncpg
@@ -47,20 +48,19 @@ async def test_renewals_touch_no_index_and_the_table_does_not_grow(
     assert in_place >= 0.9 * updates
 
 
-@pytest.fixture
-async def roles(superuser):
-    """The roles of `roles.sql`, each with a user that logs in."""
+@pytest.fixture(scope="session")
+def roles(postgres: PostgresServer) -> str:
+    """A database with the roles of `roles.sql`, each with a user that logs in."""
     script = resources.files("streamward.drivers.sql").joinpath("roles.sql").read_text(encoding="utf-8")
-    await superuser.execute(script)
-    await superuser.execute(script)
-    for role in ("control", "leases"):
-        await superuser.execute(f"DROP ROLE IF EXISTS test_{role}; CREATE USER test_{role} IN ROLE streamward_{role}")
-    yield
-    await superuser.execute("DROP ROLE test_control; DROP ROLE test_leases")
+    users = "".join(f"CREATE USER test_{role} IN ROLE streamward_{role};" for role in ("control", "leases"))
+    name = asyncio.run(postgres.emptied("test_roles"))
+    for each in (script, script, users):  # the script may be run again
+        asyncio.run(postgres.run(each, database=name))
+    return name
 
 
-async def test_the_control_plane_runs_without_rights_to_the_schema(postgres: PostgresServer, database: str, roles):
-    url = postgres.url(database, user="test_control")
+async def test_the_control_plane_runs_without_rights_to_the_schema(postgres: PostgresServer, roles: str):
+    url = postgres.url(roles, user="test_control")
     store = SqlStore(url, clock=SystemClock(), bell=Bell())
     await store.open()
     await with_cameras(store)
@@ -73,21 +73,20 @@ async def test_the_control_plane_runs_without_rights_to_the_schema(postgres: Pos
     await store.close()
 
 
-async def test_a_leasing_role_reads_cameras_and_upserts_leases(
-    postgres: PostgresServer, database: str, superuser, roles
-):
-    await superuser.execute(
+async def test_a_leasing_role_reads_cameras_and_upserts_leases(postgres: PostgresServer, roles: str):
+    await postgres.run(
         "INSERT INTO cameras (camera_uuid, tenant_id, site_id, rtsp_url, updated_at)"
-        " VALUES ('cam-1', 't', 's', 'rtsp://x', now())"
+        " VALUES ('cam-9', 't', 's', 'rtsp://x', now())",
+        database=roles,
     )
-    leasing = await asyncpg.connect(postgres.url(database, user="test_leases"))
-    assert len(await leasing.fetch("SELECT * FROM cameras")) == 1
-    await leasing.execute(
-        "INSERT INTO stream_leases AS l (camera_uuid, tenant_id, site_id) VALUES ('cam-1', 't', 's')"
-        f" ON CONFLICT (camera_uuid) DO UPDATE SET {GRANT}"
+    leasing = await asyncpg.connect(postgres.url(roles, user="test_leases"))
+    assert len(await leasing.fetch("SELECT * FROM cameras WHERE camera_uuid = 'cam-9'")) == 1
+    granted = await leasing.fetchval(
+        "INSERT INTO stream_leases AS l (camera_uuid, tenant_id, site_id) VALUES ('cam-9', 't', 's')"
+        f" ON CONFLICT (camera_uuid) DO UPDATE SET {GRANT} RETURNING generation"
     )
+    assert granted == 1
     await leasing.close()
-    assert await superuser.fetchval("SELECT runner_id FROM lease_grants") == "r"
 
 
 @pytest.mark.parametrize(
@@ -123,8 +122,8 @@ async def test_a_leasing_role_reads_cameras_and_upserts_leases(
         ),
     ],
 )
-async def test_no_role_may_do_more(postgres: PostgresServer, database: str, roles, user, statement):
-    connection = await asyncpg.connect(postgres.url(database, user=user))
+async def test_no_role_may_do_more(postgres: PostgresServer, roles: str, user: str, statement: str):
+    connection = await asyncpg.connect(postgres.url(roles, user=user))
     with pytest.raises(asyncpg.InsufficientPrivilegeError):
         await connection.execute(statement)
     await connection.close()

@@ -17,8 +17,8 @@ KILL_LISTENERS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE q
 
 
 @pytest.fixture
-def url(postgres: PostgresServer, database: str) -> str:
-    return postgres.url(database)
+def url(postgres: PostgresServer, emptied: str) -> str:
+    return postgres.url(emptied)
 
 
 async def test_what_one_control_plane_frees_wakes_waiters_of_another_within_a_second(url):
@@ -37,7 +37,7 @@ async def test_what_one_control_plane_frees_wakes_waiters_of_another_within_a_se
 
 
 async def test_a_listener_whose_connection_is_killed_listens_again_and_wakes_everyone(
-    url, postgres: PostgresServer, database: str
+    url, postgres: PostgresServer, emptied: str
 ):
     bell = Bell()
     listening = SqlStore(url, clock=SystemClock(), bell=bell)
@@ -45,7 +45,7 @@ async def test_a_listener_whose_connection_is_killed_listens_again_and_wakes_eve
     async with control_planes(url) as [store]:
         await settled(store, bell)
         before = bell.cursor
-        await postgres.run(KILL_LISTENERS.format(database))
+        await postgres.run(KILL_LISTENERS.format(emptied))
         assert await bell.wait(before, at_most=10), "the new connection rings once for all that was missed"
         before = bell.cursor
         await with_cameras(store)

@@ -6,6 +6,7 @@ find nothing to do. A control plane whose role may not change the schema only lo
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cache
 
 from alembic import command
 from alembic.config import Config
@@ -36,9 +37,17 @@ class SchemaUnknown(StreamwardError):
 async def migrate(url: str) -> None:
     """Upgrades to the newest schema; changes nothing if that is there already."""
     async with _connected(url) as connection:
-        if not await connection.run_sync(_is_newest):
+        if not await is_newest(connection):
             await _take_turn(connection)
             await connection.run_sync(lambda sync: command.upgrade(_config(sync), "head"))
+
+
+async def is_newest(connection: AsyncConnection) -> bool:
+    """Whether there is nothing to upgrade."""
+    current = await connection.run_sync(lambda sync: MigrationContext.configure(sync).get_current_revision())
+    if current is not None and current not in {script.revision for script in _scripts().walk_revisions()}:
+        raise SchemaUnknown(current)
+    return current == _scripts().get_current_head()
 
 
 async def downgrade(url: str, *, to: str = "base") -> None:
@@ -64,15 +73,12 @@ async def _take_turn(connection: AsyncConnection) -> None:
         await connection.execute(text(f"SELECT pg_advisory_xact_lock({_TURN})"))
 
 
-def _is_newest(connection: Connection) -> bool:
-    scripts = ScriptDirectory.from_config(_config(connection))
-    current = MigrationContext.configure(connection).get_current_revision()
-    if current is not None and current not in {script.revision for script in scripts.walk_revisions()}:
-        raise SchemaUnknown(current)
-    return current == scripts.get_current_head()
+@cache
+def _scripts() -> ScriptDirectory:
+    return ScriptDirectory.from_config(_config())
 
 
-def _config(connection: Connection) -> Config:
+def _config(connection: Connection | None = None) -> Config:
     config = Config()
     config.set_main_option("script_location", "streamward.drivers.sql:migrations")
     config.set_main_option("path_separator", "os")

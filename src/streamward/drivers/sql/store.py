@@ -7,7 +7,7 @@ from streamward.drivers.sql.database import Database, unavailable_on_failure
 from streamward.drivers.sql.dials import SqlDials
 from streamward.drivers.sql.leases import SqlLeases
 from streamward.drivers.sql.listener import Listener
-from streamward.drivers.sql.migrate import migrate
+from streamward.drivers.sql.migrate import is_newest, migrate
 from streamward.drivers.sql.records import SqlLeaseRecords
 from streamward.drivers.sql.runners import SqlRunners
 from streamward.drivers.sql.statuses import SqlStatuses
@@ -26,7 +26,10 @@ class SqlStore(SqlLeases, SqlLeaseRecords, SqlRunners, SqlCameras, SqlDials, Sql
         self._listener = Listener(url, clock=clock, bell=bell) if database.is_postgres else None
 
     async def open(self) -> None:
-        await migrate(self._db.url)
+        async with self._db.transaction() as tx:
+            is_ready = await is_newest(tx)
+        if not is_ready:
+            await migrate(self._db.url)
         if self._listener is not None:
             with unavailable_on_failure():
                 await self._listener.start()
