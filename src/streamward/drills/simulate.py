@@ -1,5 +1,6 @@
 """`streamward drill simulate`: many seeds of the simulation on all cores, and what they showed."""
 
+import gc
 import json
 import os
 import secrets
@@ -103,6 +104,7 @@ def main(*, seeds: int, as_json: bool = False, start: int | None = None, bug: st
 
 
 def _simulate_some(seeds: Sequence[int], bug: str | None) -> list[Outcome]:
+    gc.freeze()  # what is loaded lives on; looking through it time and again costs a tenth of the run
     outcomes = (simulate(seed, bug) for seed in seeds)
     return [
         Outcome(

@@ -13,7 +13,7 @@ Not guaranteed: that a lease is still the runner's when its deadline has not com
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -103,7 +103,6 @@ class Held:
     told_at: datetime  # the database's time in the answer that set the deadline
     asked: float  # boot-time before that answer's ask
     since: float  # boot-time of the answer that first told of this generation
-    stamped_until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +141,9 @@ class Holder:
 
     spec: HolderSpec
     state: HolderState = HolderState.STARTING
+    owner: Owner = field(init=False)
     _held: dict[CameraId, Held] = field(default_factory=dict)
+    _stamped_until: dict[CameraId, datetime] = field(default_factory=dict)  # of the generation that is held
     _giving_back: dict[CameraId, Named] = field(default_factory=dict)
     _given_back: dict[CameraId, Generation] = field(default_factory=dict)
     _channels: dict[AskKind, _Channel] = field(default_factory=lambda: {kind: _Channel() for kind in AskKind})
@@ -150,9 +151,8 @@ class Holder:
     _flags: Flags = field(default_factory=lambda: Flags(capacity=DEFAULT_CAPACITY))
     _next_drain: float = 0.0
 
-    @property
-    def owner(self) -> Owner:
-        return Owner(self.spec.runner.runner_id, self.spec.runner.incarnation)
+    def __post_init__(self) -> None:
+        self.owner = Owner(self.spec.runner.runner_id, self.spec.runner.incarnation)
 
     def holds(self, camera_id: CameraId, now: float) -> Generation | None:
         """The generation under which a camera may be processed now."""
@@ -169,8 +169,7 @@ class Holder:
         if held is None or now >= held.deadline or arrived < held.since:
             return None  # a frame from before the grant may be another owner's moment
         made_at = _database_time(held, arrived)
-        if held.stamped_until is None or made_at > held.stamped_until:
-            self._held[camera_id] = replace(held, stamped_until=made_at)
+        self._stamped_until[camera_id] = max(made_at, self._stamped_until.get(camera_id, made_at))
         return Stamp(camera_id=camera_id, generation=held.generation, owner=self.owner, made_at=made_at)
 
     def wake(self, now: float) -> None:
@@ -182,7 +181,9 @@ class Holder:
         """Stops using a camera and gives it back."""
         held = self._held.pop(camera_id, None)
         if held is not None:
-            self._give_back(Named(camera_id, held.generation, _made_until(held, now)))
+            latest = _database_time(held, now)
+            stamped = self._stamped_until.get(camera_id, latest)
+            self._give_back(Named(camera_id, held.generation, max(latest, stamped)))
 
     def end(self) -> None:
         """Forgets everything: the process stops."""
@@ -194,10 +195,12 @@ class Holder:
         """When `due` has something to do at the latest, if no answer comes before."""
         if self.state is HolderState.ENDED:
             return math.inf
-        channels = [self._channels[kind] for kind in self._kinds()]
-        return min(
-            channel.due if channel.under_way is None else self._gives_up_at(channel.under_way) for channel in channels
-        )
+        soonest = self._next_drain if self._held and self._flags.drain is not DrainMode.NONE else math.inf
+        for kind in self._kinds():
+            channel = self._channels[kind]
+            at = channel.due if channel.under_way is None else self._gives_up_at(channel.under_way)
+            soonest = min(soonest, at)
+        return soonest
 
     def due(self, now: float) -> list[Ask]:
         """What to send now."""
@@ -264,7 +267,8 @@ class Holder:
                 return self.spec.runner, 1.0
             case AskKind.RENEW:
                 named = tuple(Named(camera_id, held.generation) for camera_id, held in self._held.items())
-                return (Renewal(owner=self.owner, leases=named) if named else None), self.spec.renew_every
+                # Also with nothing to name: the answer tells of leases whose grant was never heard of.
+                return Renewal(owner=self.owner, leases=named), self.spec.renew_every
             case AskKind.RELEASE:
                 leases = tuple(self._giving_back.values())
                 return (Releasing(self.owner, leases), 0.5) if leases else (None, math.inf)
@@ -323,8 +327,9 @@ class Holder:
             told_at=at,
             asked=ask.sent,
             since=known.since if known else now,
-            stamped_until=known.stamped_until if known else None,
         )
+        if known is None:
+            self._stamped_until.pop(kept.camera_id, None)
 
     def _give_back_unknown(self, unlisted: tuple[Named, ...]) -> None:
         """Releases what an answer that never came had granted."""
@@ -357,8 +362,3 @@ class Holder:
 def _database_time(held: Held, boot: float) -> datetime:
     """Database time at a boot-time, on the late side: counted from before the ask, not from the answer."""
     return held.told_at + timedelta(seconds=boot - held.asked)
-
-
-def _made_until(held: Held, now: float) -> datetime:
-    latest = _database_time(held, now)
-    return latest if held.stamped_until is None else max(latest, held.stamped_until)

@@ -83,6 +83,7 @@ class SimulatedControl:
         self._sinks = sinks
         self._life = 0
         self._frozen_until = 0.0
+        self._waiting: list[Callable[[], None]] = []
         self.is_up = False
         self.unsteady_at = 0.0  # when it last started, thawed or saw the database's clock jump
         self.start()
@@ -107,34 +108,51 @@ class SimulatedControl:
     def freeze(self, seconds: float) -> None:
         """Stands still; requests wait."""
         self._frozen_until = max(self._frozen_until, self._queue.now + seconds)
-        self.unsteady_at = self._frozen_until
+        self._queue.after(seconds, self._thaw_in_time)
 
     def thaw(self) -> None:
-        self._frozen_until = min(self._frozen_until, self._queue.now)
-        self.unsteady_at = min(self.unsteady_at, self._queue.now)
+        """Goes on, with what waited first."""
+        self._frozen_until = self._queue.now
+        self.unsteady_at = self._queue.now
+        waiting, self._waiting = self._waiting, []
+        for action in waiting:
+            action()
+
+    def heal(self) -> None:
+        """Runs, whatever was done to it."""
+        if self._queue.now < self._frozen_until:
+            self.thaw()
+        if not self.is_up:
+            self.start()
 
     def receive(self, caller: Caller, request: Any, reply: Callable[[Reply], None]) -> None:
         """A request arrived; it is answered after whatever the database makes it wait."""
-        if self.is_up:
-            waits = self._host.rng.uniform(0.0, LOCK_WAIT) if self._host.rng.random() < 0.02 else 0.0
+        if not self.is_up:
+            return
+        if self._host.rng.random() < 0.02:
+            waits = self._host.rng.uniform(0.0, LOCK_WAIT)
             self._queue.after(waits, self._answer, self._life, caller, request, reply)
+        else:
+            self._answer(self._life, caller, request, reply)
 
     def _answer(self, life: int, caller: Caller, request: Any, reply: Callable[[Reply], None]) -> None:
-        if life != self._life:
-            return
-        if self._queue.now < self._frozen_until:
-            self._queue.after(self._frozen_until - self._queue.now, self._answer, life, caller, request, reply)
-            return
-        reply(self._endpoint.answer(caller, request))
+        if not self._stands_still(lambda: self._answer(life, caller, request, reply)) and life == self._life:
+            reply(self._endpoint.answer(caller, request))
 
     def _keep(self, life: int) -> None:
-        if life != self._life:
-            return
-        if self._queue.now < self._frozen_until:
-            self._queue.after(self._frozen_until - self._queue.now, self._keep, life)
-            return
-        rest = drive(self._keeper.tick())
-        self._queue.after(rest, self._keep, life)
+        if not self._stands_still(lambda: self._keep(life)) and life == self._life:
+            self._queue.after(drive(self._keeper.tick()), self._keep, life)
+
+    def _stands_still(self, action: Callable[[], None]) -> bool:
+        """While frozen, keeps the action for later and says so."""
+        if self._queue.now >= self._frozen_until:
+            return False
+        self._waiting.append(action)
+        return True
+
+    def _thaw_in_time(self) -> None:
+        if self._waiting and self._queue.now >= self._frozen_until:
+            self.thaw()
 
     def _notice(self, fact: object) -> None:
         if isinstance(fact, facts.DatabaseClockJumped):

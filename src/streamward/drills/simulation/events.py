@@ -50,10 +50,6 @@ class HostClock:
     def wall(self) -> datetime:
         return EPOCH + timedelta(seconds=self.boot() + self.wall_shift)
 
-    def true_delay(self, boot: float) -> float:
-        """True seconds until that boot-time."""
-        return (boot - self.boot()) / self.rate
-
 
 @dataclass(slots=True)
 class DatabaseClock:

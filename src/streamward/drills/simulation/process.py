@@ -8,13 +8,13 @@ from typing import Any
 from streamward.drills.simulation.events import EventQueue, HostClock
 from streamward.drills.simulation.network import Link, Network
 from streamward.leases.fence import Stamp
-from streamward.leases.holder import Ask, Holder, HolderState
+from streamward.leases.holder import Ask, AskKind, Holder, HolderState
 from streamward.model.identity import Caller, Role
 from streamward.model.ids import CameraId
 from streamward.protocol import leases as wire
 from streamward.protocol.runner_link import Reply, answer, request
 
-FRAME_EVERY = (0.3, 1.5)
+FRAME_EVERY = (0.8, 4.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,9 +113,12 @@ class RunnerProcess:
             self._poll()
 
     def _poll(self) -> None:
-        for ask in self.holder.due(self.now()):
-            self._ask(ask)
-        delay = max(0.001, self.clock.true_delay(self.holder.next_due() - self.now() + self.clock.boot()))
+        now = self.now()
+        if now >= (due := self.holder.next_due()):
+            for ask in self.holder.due(now):
+                self._ask(ask)
+            due = self.holder.next_due()
+        delay = max(0.001, (due - now) / self.clock.rate)
         at = self._around.queue.now + delay
         if at < self._polls_at - 1e-6:
             self._polls_at = at
@@ -140,7 +143,8 @@ class RunnerProcess:
         if not self.is_alive or self._when_awake(lambda: self._answered(ask, reply)):
             return
         self.holder.receive(ask, answer(reply), self.now())
-        self._around.watch(self)
+        if ask.kind is not AskKind.BEAT:
+            self._around.watch(self)
         if self.holder.state is HolderState.ENDED:
             self._exit()
         else:

@@ -191,7 +191,7 @@ class World:
             policy=self.policy.name,
             capacity=self.script.capacity,
         )
-        spec = HolderSpec(runner=runner, renew_every=self.policy.renew_every, beat_every=1.5)
+        spec = HolderSpec(runner=runner, renew_every=self.policy.renew_every, beat_every=2.5)
         stubborn = runner_id == f"runner-{self.script.stubborn}"
         return RunnerProcess(
             self._around,
@@ -234,9 +234,7 @@ class World:
         self.note("heal")
         self.network.clear()
         for control in self.controls:
-            control.thaw()
-            if not control.is_up:
-                control.start()
+            control.heal()
         for slot in self.slots:
             slot.link.up_cut = slot.link.down_cut = False
             self._revive(slot)
