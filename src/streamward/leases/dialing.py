@@ -7,7 +7,8 @@ recorder answers.
 
 Guaranteed: within one site, concurrent first dials never exceed the capacity, and dials over any time t never exceed
 capacity + rate·t + reserve·(1 + t / 60 s). Time is what the database's clock ran forwards; backwards refills nothing.
-Not guaranteed: order among waiters; they come back with jitter.
+Not guaranteed: order among waiters; they come back with jitter. Nor the limit in flight across a step of the database's
+clock, which can make dials that are under way look finished.
 """
 
 from dataclasses import dataclass, replace

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from streamward.drivers.memory.database import MemoryDatabase
-from streamward.leases import placement
+from streamward.leases import eligibility, placement
 from streamward.leases.clock_guard import ClockGuard, ClockView
 from streamward.leases.lease import DenialReason, Denied, Grant, Lease, Owner, SessionState
 from streamward.leases.placement import FreeCamera
@@ -44,13 +44,15 @@ class MemoryLeases:
         if camera is None:
             return Denied(DenialReason.CAMERA_UNKNOWN)
         runner = self._db.runners.get(claim.owner.runner_id)
-        if denial := _refusal(runner, claim.owner):
+        if denial := eligibility.refusal(runner, claim.owner):
             return denial
         assert runner is not None
-        if denial := _mismatch(runner, camera):
+        if denial := eligibility.mismatch(runner, camera):
             return denial
         lease = self._db.leases[claim.camera_id]
-        if lease.owner != claim.owner and (denial := self._unfit(runner, claim.owner)):
+        if lease.owner != claim.owner and (
+            denial := eligibility.unfit(runner, slots_used=self._db.slots_used(claim.owner))
+        ):
             return denial
         taken = lease.acquire(claim.owner, self._terms(runner, camera, claim.ttl), now=now, clock=clock)
         if isinstance(taken, Denied):
@@ -61,7 +63,7 @@ class MemoryLeases:
     async def acquire_free(self, claim: OpenClaim) -> Granted | Denied:
         now, clock = self._look()
         runner = self._db.runners.get(claim.owner.runner_id)
-        if denial := _refusal(runner, claim.owner):
+        if denial := eligibility.refusal(runner, claim.owner):
             return denial
         assert runner is not None
         if not runner.takes_leases:
@@ -84,7 +86,7 @@ class MemoryLeases:
     async def renew(self, renewal: Renewal) -> Renewed | Denied:
         now, _ = self._look()
         runner = self._db.runners.get(renewal.owner.runner_id)
-        if denial := _refusal(runner, renewal.owner):
+        if denial := eligibility.refusal(runner, renewal.owner):
             return denial
         kept: list[Kept] = []
         lost: list[CameraId] = []
@@ -154,13 +156,6 @@ class MemoryLeases:
         policy = applied(runner=runner.policy, site=site.policy if site else None, policies=self._policies)
         return policy.terms(ttl)
 
-    def _unfit(self, runner: Runner, owner: Owner) -> Denied | None:
-        if not runner.takes_leases:
-            return Denied(DenialReason.RUNNER_CORDONED)
-        if self._db.slots_used(owner) >= runner.capacity:
-            return Denied(DenialReason.NO_CAPACITY)
-        return None
-
     def _askers(self, now: datetime) -> int:
         return sum(runner.takes_leases and runner.is_healthy(now) for runner in self._db.runners.values())
 
@@ -170,7 +165,7 @@ class MemoryLeases:
                 camera_id=camera.camera_id, site_id=camera.site_id, free_since=self._db.free_since[camera.camera_id]
             )
             for camera in self._db.cameras.values()
-            if _mismatch(runner, camera) is None
+            if eligibility.mismatch(runner, camera) is None
             and self._db.leases[camera.camera_id].state in (SessionState.PENDING, SessionState.ORPHANED)
             and self._db.leases[camera.camera_id].is_open(now, clock)
         ]
@@ -247,20 +242,3 @@ class MemoryLeaseRecords:
             free=states.count(SessionState.PENDING),
             orphaned=orphaned,
         )
-
-
-def _refusal(runner: Runner | None, owner: Owner) -> Denied | None:
-    """Only the newest incarnation of a runner may touch leases."""
-    if runner is None or runner.incarnation != owner.incarnation:
-        return Denied(DenialReason.INCARNATION_ENDED)
-    return None
-
-
-def _mismatch(runner: Runner, camera: Camera) -> Denied | None:
-    if runner.tenant_id not in (None, camera.tenant_id):
-        return Denied(DenialReason.CAMERA_UNKNOWN)
-    if not camera.is_wanted:
-        return Denied(DenialReason.CAMERA_NOT_WANTED)
-    if runner.site_id not in (None, camera.site_id):
-        return Denied(DenialReason.SITE_MISMATCH)
-    return None
