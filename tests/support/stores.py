@@ -36,7 +36,16 @@ _TELL_TIME_BY_TABLE = """
 """
 _EMPTY = "".join(
     f"DELETE FROM {table};"
-    for table in ("stream_status", "cameras", "stream_leases", "lease_grants", "runners", "incarnations", "sites")
+    for table in (
+        "stream_status",
+        "cameras",
+        "stream_leases",
+        "lease_grants",
+        "runners",
+        "incarnations",
+        "sites",
+        "created_once",
+    )
 )
 _LOOK_EVERY = LONGEST_GAP - 0.5
 _WATCHED_FOR = 100.0  # seconds: longer than any ttl in these tests, so that time before them need not be watched

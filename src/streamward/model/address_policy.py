@@ -101,6 +101,9 @@ class AddressPolicy:
         return None
 
 
+EVERYWHERE = AddressPolicy()  # but to what is special
+
+
 def parse_network(text: str) -> Network:
     """The network that a text names; a bare address is a network of one."""
     try:

@@ -75,6 +75,7 @@ _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})|%[01][0-9A-Fa-f]|%7[Ff]")
 _NUMBER = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")  # as a last label it makes a host an address to every resolver
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
 _CREDENTIAL = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]{0,256}")
+_USERINFO = re.compile(r"([A-Za-z]+://)([^/?#]*)@")
 _PORT = re.compile(r"[1-9][0-9]{0,4}")
 
 
@@ -152,6 +153,16 @@ def parse(text: str, *, kinds: Collection[SourceKind] = NETWORK) -> Source:
     credential, place = _credential(authority)
     host, port = _place(place)
     return Source(url=SourceUrl(kind=kind, host=host, port=port, path=path), credential=credential)
+
+
+def split_userinfo(text: str) -> tuple[str, Credential | None]:
+    """A URL that was accepted before URLs were checked: what stands before its last `@`, and the rest as it is."""
+    found = _USERINFO.match(text)
+    if found is None:
+        return text, None
+    user, _, password = found[2].partition(":")
+    credential = Credential(user=Secret(unquote(user)), password=Secret(unquote(password)))
+    return found[1] + text[found.end() :], credential
 
 
 def _check_characters(text: str) -> None:

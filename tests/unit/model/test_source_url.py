@@ -17,6 +17,7 @@ from streamward.model.source_url import (
     SourceUrlRefused,
     UrlFault,
     parse,
+    split_userinfo,
 )
 
 CANARY = "c@n:a/r#y? 100%"
@@ -148,3 +149,21 @@ def test_whatever_is_accepted_is_printed_as_it_would_be_read_again(text):
 @pytest.mark.parametrize("fault", UrlFault)
 def test_every_reason_is_told_in_a_sentence_without_the_url(fault):
     assert len(str(SourceUrlRefused(fault))) > 20
+
+
+@pytest.mark.parametrize(
+    ("text", "rest", "user", "password"),
+    [
+        ("rtsp://admin:p%40ss@192.0.2.7/1", "rtsp://192.0.2.7/1", "admin", "p@ss"),
+        ("rtsps://admin:p@ss:w@rd@host:322/a", "rtsps://host:322/a", "admin", "p@ss:w@rd"),
+        ("rtsp://admin@host/a@b", "rtsp://host/a@b", "admin", ""),
+        ("http://a:100%@b c", "http://b c", "a", "100%"),
+    ],
+)
+def test_a_url_from_before_the_checks_is_split_as_far_as_it_can_be(text, rest, user, password):
+    assert split_userinfo(text) == (rest, Credential(user=Secret(user), password=Secret(password)))
+
+
+@pytest.mark.parametrize("text", ["rtsp://host/a@b", "rtsp://host", "", "a@b"])
+def test_a_url_without_userinfo_is_left_as_it_is(text):
+    assert split_userinfo(text) == (text, None)
