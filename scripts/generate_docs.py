@@ -16,10 +16,11 @@ from typing import Any, get_args, get_origin
 import msgspec
 
 from streamward import protocol, settings
+from streamward.protocol.fields import ClearText
 
 ROOT = Path(__file__).resolve().parent.parent
 
-_WORDS = {str: "text", int: "whole number", float: "number", bool: "true/false", datetime: "instant"}
+_WORDS = {str: "text", int: "whole number", float: "number", bool: "true/false", datetime: "instant", ClearText: "text"}
 
 
 def render_protocol() -> str:

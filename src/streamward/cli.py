@@ -28,6 +28,8 @@ app = typer.Typer(
 )
 drill_app = typer.Typer(help="Runs a drill and prints what was measured.", no_args_is_help=True)
 app.add_typer(drill_app, name="drill")
+keys_app = typer.Typer(help="Changes the keys that seal camera credentials.", no_args_is_help=True)
+app.add_typer(keys_app, name="keys")
 
 _UNITS = {"s": 1, "m": 60, "h": 3600}
 
@@ -91,6 +93,31 @@ def token(
         print(mint.runner(RunnerId(runner), incarnation=start, tenant_id=tenant_id, lifetime=lifetime))
     if operator is not None:
         print(mint.operator(operator, tenant_id=tenant_id, lifetime=lifetime))
+
+
+@keys_app.command()
+def rotate(
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Seal every camera's credential with a new master key, while control planes run.
+
+    Can be cut and run again. Exits with 1 if a credential could not be opened.
+    """
+    import asyncio
+    import json
+
+    from streamward.control.app import rotate_keys
+    from streamward.settings import load
+
+    done = asyncio.run(rotate_keys(load()))
+    if as_json:
+        print(json.dumps({"sealed": done.sealed, "unreadable": list(done.unreadable)}))
+    else:
+        print(f"sealed {done.sealed} credentials with the newest key")
+        for camera_id in done.unreadable:
+            print(f"the credential of camera {camera_id} cannot be opened: give it again")
+    sys.exit(1 if done.unreadable else 0)
 
 
 @app.command()

@@ -122,9 +122,16 @@ class Settings(BaseSettings):
         """Only what `load` read: a bare `Settings()` is the defaults, whatever the environment holds."""
         return (init_settings,)
 
-    data: Annotated[Path, Field(description="Folder for the SQLite database and the signing key")] = Path("data")
+    data: Annotated[Path, Field(description="Folder for the SQLite database and the keys")] = Path("data")
     host: Annotated[str, Field(min_length=1, description="Address to listen on")] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535, description="Port to listen on; 0 takes a free one")] = 8080
+    master_key: Annotated[
+        SecretStr | None,
+        Field(
+            description="Keys of 32 bytes in base64 that seal camera credentials, with commas between: the first "
+            "seals, every one opens; without it a file in the data folder"
+        ),
+    ] = None
     database: DatabaseSettings = DatabaseSettings()
     lease: LeaseSettings = LeaseSettings()
     log: LogSettings = LogSettings()
@@ -144,6 +151,11 @@ class Settings(BaseSettings):
     def key_file(self) -> Path:
         """Where the key that signs tokens lies."""
         return self.data / "keys" / "signing.pem"
+
+    @property
+    def master_key_file(self) -> Path:
+        """Where the keys that seal camera credentials lie, if they are not in the environment."""
+        return self.data / "keys" / "master.key"
 
 
 def load(environment: Mapping[str, str] = os.environ, *, file: Path = Path(".env")) -> Settings:
@@ -226,7 +238,7 @@ def _variables(name: str, field: Any, *, part: str = "") -> Iterator[Variable]:
         return
     yield Variable(
         name=f"{PREFIX}{name.upper()}",
-        kind=_kind(kind),
+        kind="secret" if name == "master_key" else _kind(kind),
         default=f"`{field.default:g}`" if isinstance(field.default, float) else _shown(field.default),
         meaning=field.description,
         part=part,

@@ -1,5 +1,7 @@
 """Acquiring one named camera, on every driver."""
 
+from dataclasses import replace
+
 import pytest
 
 from streamward.leases.lease import DenialReason, Denied, Lease, SessionState
@@ -33,7 +35,7 @@ async def test_a_free_camera_is_granted_with_its_camera_and_the_time(world: Worl
         granted_at=START,
         expires_at=at(8),
     )
-    assert granted == Granted(leases=((lease, a_camera()),), at=START, changed=(CAMERA,))
+    assert granted == Granted(leases=((lease, replace(a_camera(), revision=1)),), at=START, changed=(CAMERA,))
     assert await world.store.find(CAMERA) == lease
 
 

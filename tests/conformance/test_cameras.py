@@ -3,9 +3,8 @@
 from dataclasses import replace
 
 from streamward.leases.store import CameraFilter
-from streamward.model.camera import LeasePolicyName
 from streamward.model.ids import CameraId, SiteId, TenantId
-from tests.support.builders import CAMERA, SITE, TENANT, a_camera, a_site, at
+from tests.support.builders import CAMERA, TENANT, a_camera, at
 from tests.support.fleet import with_cameras
 from tests.support.stores import World
 
@@ -19,12 +18,12 @@ async def page(world: World, **wanted) -> list[str]:
 async def test_a_camera_is_kept_as_saved_and_dated_by_the_database(world: World):
     await world.advance(3)
     await world.store.save_camera(a_camera())
-    expected = replace(a_camera(), updated_at=at(3))
+    expected = replace(a_camera(), updated_at=at(3), revision=1)
     assert await world.store.find_camera(CAMERA, scope=None) == expected
     await world.advance(1)
     changed = a_camera(enabled=False, site="site-2", tenant="tenant-2")
     await world.store.save_camera(changed)
-    assert await world.store.find_camera(CAMERA, scope=None) == replace(changed, updated_at=at(4))
+    assert await world.store.find_camera(CAMERA, scope=None) == replace(changed, updated_at=at(4), revision=2)
 
 
 async def test_pages_go_by_id_after_the_one_named(world: World):
@@ -64,18 +63,3 @@ async def test_a_deleted_camera_is_gone(world: World):
     assert not await world.store.remove_camera(CAMERA, scope=None)
     assert await world.store.find_camera(CAMERA, scope=None) is None
     assert await page(world) == []
-
-
-async def test_a_site_is_kept_as_saved(world: World):
-    site = a_site(policy=LeasePolicyName.STICKY)
-    await world.store.save_site(site, capacity=10, per_minute=120)
-    assert await world.store.find_site(SITE, scope=None) == site
-    await world.store.save_site(a_site(), capacity=10, per_minute=120)
-    assert await world.store.find_site(SITE, scope=None) == a_site()
-
-
-async def test_a_tenant_sees_only_its_own_sites(world: World):
-    await world.store.save_site(a_site(), capacity=10, per_minute=120)
-    assert await world.store.find_site(SITE, scope=TENANT) == a_site()
-    assert await world.store.find_site(SITE, scope=OTHER) is None
-    assert await world.store.find_site(SiteId("site-9"), scope=None) is None

@@ -9,11 +9,14 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from streamward.control.credentials import seal_urls
 from streamward.drivers.sql import SqlStore, downgrade, migrate
 from streamward.drivers.sql.engine import migration_engine
+from streamward.drivers.vault import AesVault
 from streamward.leases.lease import MOVES, SessionState
+from streamward.model.address_policy import EVERYWHERE
 from streamward.runtime.bell import Bell
-from tests.support.builders import CAMERA, a_camera, a_site, a_status, an_owner
+from tests.support.builders import CAMERA, SITE, a_camera, a_site, a_status, an_owner
 from tests.support.fleet import take, with_cameras, with_runners
 from tests.support.postgres import PostgresServer
 from tests.support.stores import SteppedClock
@@ -89,6 +92,26 @@ async def test_going_back_leaves_nothing_behind(url):
         left = await connection.run_sync(lambda sync: set(sync.dialect.get_table_names(sync)))
     await engine.dispose()
     assert left == {"alembic_version"}
+
+
+async def test_a_filled_database_of_the_first_schema_goes_forward_and_back(url):
+    await fill(url)
+    await downgrade(url, to="0001")
+    engine = migration_engine(url)
+    async with engine.begin() as connection:
+        await connection.execute(text("UPDATE cameras SET rtsp_url = 'rtsp://ada:hunter2@192.0.2.7/1'"))
+    await engine.dispose()
+    store = SqlStore(url, clock=SteppedClock(), bell=Bell())
+    await store.open()
+    assert await seal_urls(store, AesVault(lambda: [bytes(32)])) == 2
+    camera = await store.find_camera(CAMERA, scope=None)
+    assert camera is not None
+    assert (camera.rtsp_url, camera.credential_version, camera.revision) == ("rtsp://192.0.2.7/1", 1, 2)
+    site = await store.find_site(SITE, scope=None)
+    assert site is not None
+    assert site.addresses == EVERYWHERE
+    await store.close()
+    await downgrade(url, to="0001")
 
 
 async def test_the_specified_spellings_are_there(rows):

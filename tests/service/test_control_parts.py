@@ -8,7 +8,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from streamward.control import demo
 from streamward.control.app import FolderUnusable, data_folder
-from streamward.control.keys import KeyFileUnusable, load_keyring, make_key
+from streamward.control.keys import load_keyring, make_key
+from streamward.control.private_file import KeyFileUnusable
 from streamward.control.server import CannotListen, listen
 from streamward.control.sole import DatabaseInUse, sole_use
 from streamward.leases.store import CameraFilter

@@ -32,6 +32,12 @@ async def test_acquire_grants_a_free_camera(control: ControlUnderTest) -> None:
         "version": 1,
         "ttl_ms": 10_000,
         "server_time": "2026-01-01T12:00:00Z",
+        "source": {
+            "rtsp_url": "rtsp://127.0.0.1:8554/cam-1",
+            "username": None,
+            "password": None,
+            "credential_version": 0,
+        },
     }
 
 

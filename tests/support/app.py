@@ -11,6 +11,7 @@ from streamward.control.api.application import create_app
 from streamward.control.keys import Keyring, new_keyring
 from streamward.control.tokens import TokenCheck, TokenMint
 from streamward.drivers.memory import MemoryDatabase, MemoryStore
+from streamward.drivers.vault import AesVault
 from streamward.leases.store import Store
 from streamward.model.camera import Camera, LeasePolicyName, Site
 from streamward.model.ids import CameraId, Incarnation, RunnerId, SiteId, TenantId
@@ -20,6 +21,7 @@ from tests.support.clocks import START, ManualClock
 from tests.support.schema import Document
 
 KEYRING: Keyring = new_keyring()
+VAULT = AesVault(lambda: [b"k" * 32])
 PROBLEM = {"$ref": "#/components/schemas/Problem"}
 
 
@@ -38,6 +40,7 @@ class ControlUnderTest:
             bell=self.bell,
             journal=self.journal,
             tokens=TokenCheck(KEYRING, clock=self.clock),
+            vault=VAULT,
             clock=self.clock,
         )
 

@@ -26,7 +26,16 @@ _USER = "postgres"
 _TEMPLATE = "template_migrated"
 _EMPTY = "".join(
     f"DELETE FROM {table};"
-    for table in ("stream_status", "cameras", "stream_leases", "lease_grants", "runners", "incarnations", "sites")
+    for table in (
+        "stream_status",
+        "cameras",
+        "stream_leases",
+        "lease_grants",
+        "runners",
+        "incarnations",
+        "sites",
+        "created_once",
+    )
 )
 
 

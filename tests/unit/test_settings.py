@@ -32,6 +32,7 @@ def test_the_environment_is_read() -> None:
             "STREAMWARD_DATABASE_URL": "postgresql://u:hunter2@db/x",
             "STREAMWARD_LEASE_TTL_S": "20",
             "streamward_log_level": "debug",
+            "STREAMWARD_MASTER_KEY": "hunter2",
             "PORT": "9",
         },
         file=NOWHERE,
@@ -39,6 +40,8 @@ def test_the_environment_is_read() -> None:
     assert (settings.data, settings.port, settings.lease.ttl_s) == (Path("elsewhere"), 0, 20.0)
     assert (settings.log.level, settings.log.format) == ("debug", "auto")
     assert settings.database_url == "postgresql://u:hunter2@db/x"
+    assert settings.master_key is not None
+    assert settings.master_key.get_secret_value() == "hunter2"
     assert "hunter2" not in repr(settings)
 
 
@@ -101,7 +104,7 @@ def test_the_page_and_the_example_tell_every_setting() -> None:
         assert f"| `{variable.name}` |" in render_page()
         assert f"# {variable.name}=" in render_example()
         assert variable.meaning
-    assert len(variables()) == 9
+    assert len(variables()) == 10
 
 
 def test_the_example_with_everything_uncommented_is_the_defaults(tmp_path: Path) -> None:

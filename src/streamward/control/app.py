@@ -10,19 +10,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-from streamward.control import demo
+from streamward.control import credentials, demo
 from streamward.control.api.application import create_app
 from streamward.control.keeper import ReclaimKeeper
 from streamward.control.keys import load_keyring, make_key
+from streamward.control.master_keys import MasterKeys
 from streamward.control.server import HttpServer, listen
 from streamward.control.sole import sole_use
 from streamward.control.tokens import TokenCheck
 from streamward.drivers.memory import MemoryDatabase, MemoryStore
 from streamward.drivers.sql.store import SqlStore
+from streamward.drivers.vault import AesVault
 from streamward.leases.policy import BY_NAME, FAST, Policies
 from streamward.leases.store import Store, StoreUnavailable
 from streamward.model.camera import without_credentials
 from streamward.model.errors import StreamwardError
+from streamward.model.secret import Secret
 from streamward.runtime import failpoints, log
 from streamward.runtime.bell import Bell
 from streamward.runtime.clock import Clock, SystemClock
@@ -70,11 +73,13 @@ async def serve(settings: Settings, *, with_demo: bool, announce: Announce) -> N
     journal.subscribe(log.log_fact)
     with _held(settings) as listener:
         tokens = TokenCheck(load_keyring(settings.key_file), clock=clock)
+        vault = AesVault(_master_keys(settings).read)
         store = _store(settings, clock=clock, bell=bell)
-        app = create_app(store, bell=bell, journal=journal, tokens=tokens, clock=clock)
+        app = create_app(store, bell=bell, journal=journal, tokens=tokens, vault=vault, clock=clock)
         failpoints.arm(failpoints.parse(settings.failpoints))
         try:
             await _open(store, settings)
+            await credentials.seal_urls(store, vault)
             if with_demo:
                 await demo.seed(store, clock=clock)
             async with Service("reclaim", ReclaimKeeper(store, journal), journal=journal):
@@ -85,11 +90,27 @@ async def serve(settings: Settings, *, with_demo: bool, announce: Announce) -> N
             await store.close()
 
 
+async def rotate_keys(settings: Settings) -> credentials.Resealed:
+    """Seals every credential with a new key, while control planes run: they learn it when they meet it.
+
+    Keys in the environment are changed by whoever set them: then the first one there is the new one.
+    """
+    keys = _master_keys(settings)
+    if keys.is_file:
+        keys.add()
+    store = _store(settings, clock=SystemClock(), bell=Bell())
+    try:
+        await _open(store, settings)
+        return await credentials.reseal(store, AesVault(keys.read))
+    finally:
+        await store.close()
+
+
 @contextlib.contextmanager
 def data_folder(path: Path) -> Iterator[None]:
     """The folder, made if it is not there; whatever keeps it from being used is one sentence."""
     try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)  # camera URLs hold passwords
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)  # keys lie there
         yield
     except (PermissionError, NotADirectoryError, FileExistsError) as err:
         raise FolderUnusable(path, (err.strerror or str(err)).lower()) from None
@@ -101,6 +122,7 @@ def _held(settings: Settings) -> Iterator[socket.socket]:
     with contextlib.ExitStack() as held:
         with data_folder(settings.data):
             make_key(settings.key_file)
+            _master_keys(settings).make()
             if settings.database_url.startswith(_SQLITE):
                 held.enter_context(sole_use(Path(settings.database_url.removeprefix(_SQLITE))))
         yield held.enter_context(listen(settings.host, settings.port))
@@ -111,6 +133,11 @@ def _store(settings: Settings, *, clock: Clock, bell: Bell) -> Store:
     if settings.database_url.startswith("memory:"):
         return MemoryStore(MemoryDatabase(clock=clock), clock=clock, bell=bell, policies=policies)
     return SqlStore(settings.database_url, clock=clock, bell=bell, policies=policies)
+
+
+def _master_keys(settings: Settings) -> MasterKeys:
+    given = settings.master_key
+    return MasterKeys(settings.master_key_file, None if given is None else Secret(given.get_secret_value()))
 
 
 def _policies(lease: LeaseSettings) -> Policies:

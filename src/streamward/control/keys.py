@@ -6,8 +6,6 @@ first start. A key is named in a token's `kid` header, so a ring may hold severa
 
 import hashlib
 import hmac
-import os
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,19 +19,8 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from streamward.model.errors import StreamwardError
-
-
-class KeyFileUnusable(StreamwardError):
-    """The key file is readable by others, or holds no Ed25519 key."""
-
-    def __init__(self, path: Path, why: str) -> None:
-        super().__init__(path, why)
-        self.path = path
-        self.why = why
-
-    def __str__(self) -> str:
-        return f"the key file {self.path} {self.why}"
+from streamward.control import private_file
+from streamward.control.private_file import KeyFileUnusable
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,38 +63,14 @@ def load_keyring(path: Path) -> Keyring:
 
 
 def make_key(path: Path) -> None:
-    """Makes the key file if there is none.
-
-    It is written whole under another name first: two processes that start together end up with one key.
-    """
-    if path.exists():
-        return
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    pem = Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    try:
-        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(pem)
-            file.flush()
-            os.fsync(file.fileno())
-        path.hardlink_to(fresh)
-    except FileExistsError:
-        pass  # the other process was first: its key counts
-    finally:
-        fresh.unlink(missing_ok=True)
+    """Makes the key file if there is none."""
+    private_file.make_once(
+        path, Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    )
 
 
 def _read(path: Path) -> Ed25519PrivateKey:
-    try:
-        file = path.open("rb")
-    except FileNotFoundError:
-        raise KeyFileUnusable(
-            path, "is not there: run `streamward control` once, or set STREAMWARD_DATA to its data folder"
-        ) from None
-    with file:
-        if os.fstat(file.fileno()).st_mode & 0o077:
-            raise KeyFileUnusable(path, "can be read by others: make it 0600, or delete it for a new key")
-        pem = file.read(64_000)
+    pem = private_file.read(path)
     try:
         key = load_pem_private_key(pem, password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm):

@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from streamward.control.courier import SourceCourier
 from streamward.leases import facts
 from streamward.leases.lease import DenialReason, Denied, Lease, Owner
 from streamward.leases.store import (
@@ -46,9 +47,10 @@ class LeaseAndRunnerStore(LeaseStore, RunnerStore, Protocol):
 class LeaseService:
     """What runners may do with leases."""
 
-    def __init__(self, store: LeaseAndRunnerStore, journal: Journal) -> None:
+    def __init__(self, store: LeaseAndRunnerStore, journal: Journal, *, courier: SourceCourier) -> None:
         self._store = store
         self._journal = journal
+        self._courier = courier
 
     async def register(self, caller: Caller, message: wire.RegisterRunner) -> wire.RunnerFlags | Problem:
         owner = owner_of(caller, message.runner_id, message.incarnation)
@@ -83,7 +85,7 @@ class LeaseService:
         )
         return wire.CamerasReleased(released=list(released))
 
-    async def acquire(self, caller: Caller, message: wire.AcquireCamera) -> wire.CameraLease | Problem:
+    async def acquire(self, caller: Caller, message: wire.AcquireCamera) -> wire.GrantedLease | Problem:
         owner = owner_of(caller, message.runner_id, message.incarnation)
         if isinstance(owner, Problem):
             return owner
@@ -94,14 +96,15 @@ class LeaseService:
         self._note_acquired(owner, outcome, camera_id=claim.camera_id)
         if isinstance(outcome, Denied):
             return problem(outcome)
-        lease, _ = outcome.leases[0]
-        return wire.CameraLease(
+        lease, camera = outcome.leases[0]
+        return wire.GrantedLease(
             camera_uuid=lease.camera_id,
             owner_id=owner.runner_id,
             expires_at=lease.expires_at,
             version=lease.generation,
             ttl_ms=round(lease.ttl * 1000),
             server_time=outcome.at,
+            source=self._courier.source(camera),
         )
 
     async def acquire_free(self, caller: Caller, message: wire.AcquireCameras) -> wire.CamerasAcquired | Problem:
@@ -114,7 +117,7 @@ class LeaseService:
             return problem(outcome)
         return wire.CamerasAcquired(
             server_time=outcome.at,
-            leases=[_acquired(lease, camera) for lease, camera in outcome.leases],
+            leases=[self._acquired(lease, camera) for lease, camera in outcome.leases],
             more=outcome.more,
         )
 
@@ -188,6 +191,17 @@ class LeaseService:
             )
         self._journal.record(facts.LeaseReclaimed(camera_id=camera_id, generation=generation, hard=False))
         return wire.CamerasReleased(released=[camera_id])
+
+    def _acquired(self, lease: Lease, camera: Camera) -> wire.AcquiredCamera:
+        return wire.AcquiredCamera(
+            camera_uuid=lease.camera_id,
+            tenant_id=camera.tenant_id,
+            site_id=camera.site_id,
+            version=lease.generation,
+            ttl_ms=round(lease.ttl * 1000),
+            expires_at=lease.expires_at,
+            source=self._courier.source(camera),
+        )
 
     async def _starts_anew(self, caller: Caller, owner: Owner) -> bool:
         """Whether a refused call was the first of a start: a client that speaks plain S0 does not register.
@@ -272,17 +286,6 @@ def runner_flags(runner: Runner) -> wire.RunnerFlags:
         site_id=runner.site_id,
         policy=runner.policy,
         last_seen_at=runner.last_seen_at,
-    )
-
-
-def _acquired(lease: Lease, camera: Camera) -> wire.AcquiredCamera:
-    return wire.AcquiredCamera(
-        camera_uuid=lease.camera_id,
-        tenant_id=camera.tenant_id,
-        site_id=camera.site_id,
-        version=lease.generation,
-        ttl_ms=round(lease.ttl * 1000),
-        expires_at=lease.expires_at,
     )
 
 

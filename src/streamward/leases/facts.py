@@ -95,3 +95,11 @@ class DialDelayed:
     site_id: SiteId
     camera_id: CameraId | None
     reason: DialRefusal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CredentialLocked:
+    """A camera's credential cannot be opened: its key is missing, or it is another camera's."""
+
+    camera_id: CameraId
+    key_id: str

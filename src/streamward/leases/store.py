@@ -19,6 +19,9 @@ from streamward.model.errors import StreamwardError
 from streamward.model.ids import CameraId, Generation, RunnerId, SiteId, TenantId
 from streamward.model.runner import DrainMode, Runner, RunnerSpec
 from streamward.model.status import StreamStatus
+from streamward.model.vault import Sealed
+
+REMEMBERED_FOR = 86_400.0  # seconds: how long the name of a creation is known
 
 
 class StoreUnavailable(StreamwardError):
@@ -189,15 +192,57 @@ class CameraFilter:
     limit: int = 100
 
 
-class CameraStore(Protocol):
-    """Which cameras and sites there are."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Once:
+    """A caller's name for one creation, so that a repeated call creates nothing twice."""
+
+    subject: str
+    key: str
+    digest: str  # of what is to be created; made with a key, for it may hold a password
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeated:
+    """That name was used before: for this camera, at that time, with this digest."""
+
+    camera_id: CameraId
+    made_at: datetime
+    digest: str
+
+
+class SiteStore(Protocol):
+    """Which sites there are."""
+
+    async def find_site(self, site_id: SiteId, *, scope: TenantId | None) -> Site | None: ...
+    async def save_site(self, site: Site, *, capacity: int, per_minute: float) -> None: ...
+    async def add_site(self, site: Site, *, capacity: int, per_minute: float) -> Site | None:
+        """The site as it was added; None: its id is taken."""
+        ...
+
+    async def change_site(self, site: Site, *, capacity: int, per_minute: float) -> Site | None:
+        """The site as it is now; None: it is not in that revision, or not that tenant's."""
+        ...
+
+
+class CameraStore(SiteStore, Protocol):
+    """Which cameras there are. Credentials come and go sealed."""
 
     async def page(self, wanted: CameraFilter) -> list[Camera]: ...
     async def find_camera(self, camera_id: CameraId, *, scope: TenantId | None) -> Camera | None: ...
     async def save_camera(self, camera: Camera) -> None: ...
+    async def add_camera(self, camera: Camera, *, once: Once | None = None) -> Camera | Repeated | None:
+        """The camera as it was added; None: its id is taken."""
+        ...
+
+    async def change_camera(self, camera: Camera) -> Camera | None:
+        """The camera as it is now; None: it is not in that revision, or not that tenant's."""
+        ...
+
+    async def reseal(self, camera_id: CameraId, *, old: Sealed, new: Sealed) -> bool:
+        """Puts the same credential in under another key, if it has not changed meanwhile; that is no revision."""
+        ...
+
     async def remove_camera(self, camera_id: CameraId, *, scope: TenantId | None) -> bool: ...
-    async def save_site(self, site: Site, *, capacity: int, per_minute: float) -> None: ...
-    async def find_site(self, site_id: SiteId, *, scope: TenantId | None) -> Site | None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

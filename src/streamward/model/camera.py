@@ -1,11 +1,14 @@
 """A camera and the site it stands at."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from streamward.model.address_policy import EVERYWHERE, AddressPolicy
 from streamward.model.ids import CameraId, SiteId, TenantId
+from streamward.model.secret import MASK
+from streamward.model.vault import Sealed
 
 _USERINFO = re.compile(r"(?<=://)[^/?#]*@")
 
@@ -25,6 +28,8 @@ class Site:
     site_id: SiteId
     tenant_id: TenantId
     policy: LeasePolicyName | None = None  # None: the runner's own
+    addresses: AddressPolicy = EVERYWHERE
+    revision: int = 0  # set by the store: rises with each change
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,15 +39,24 @@ class Camera:
     camera_id: CameraId
     tenant_id: TenantId
     site_id: SiteId
-    rtsp_url: str
+    rtsp_url: str  # without user and password
+    sealed: Sealed | None = field(default=None, repr=False)  # these two, as `CredentialVault` sealed them
+    credential_version: int = 0  # rises when they change
     enabled: bool = True
     do_not_process: bool = False
     updated_at: datetime
+    revision: int = 0  # set by the store: rises with each change
 
     @property
     def is_wanted(self) -> bool:
         """Whether a runner should hold it."""
         return self.enabled and not self.do_not_process
+
+    @property
+    def shown_url(self) -> str:
+        """The URL as anyone may see it: a user and password are there, but not told."""
+        shown = without_credentials(self.rtsp_url)
+        return shown if self.sealed is None else shown.replace("://", f"://{MASK}@", 1)
 
 
 def without_credentials(url: str) -> str:

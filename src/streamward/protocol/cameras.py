@@ -5,7 +5,7 @@ from typing import Annotated
 
 import msgspec
 
-from streamward.model.camera import Camera, without_credentials
+from streamward.model.camera import Camera
 from streamward.protocol.fields import Id, Message
 
 LARGEST_PAGE = 1000
@@ -47,7 +47,7 @@ def row(camera: Camera) -> CameraRow:
         camera_uuid=camera.camera_id,
         tenant_id=camera.tenant_id,
         site_id=camera.site_id,
-        rtsp_url=without_credentials(camera.rtsp_url),
+        rtsp_url=camera.shown_url,
         enabled=camera.enabled,
         updated_at=camera.updated_at,
     )

@@ -12,6 +12,8 @@ import msgspec
 
 from streamward.model.errors import StreamwardError
 from streamward.model.ids import PATTERN
+from streamward.model.secret import MASK, Secret
+from streamward.protocol.fields import ClearText
 
 MAX_BODY = 1 << 20  # bytes; a renewal of 10,000 cameras fits
 LONGEST_DETAIL = 300  # characters
@@ -38,7 +40,7 @@ class InvalidMessage(MalformedMessage):
 
 def encode(message: Any) -> bytes:
     """The message as JSON."""
-    return msgspec.json.encode(message)
+    return msgspec.json.encode(message, enc_hook=_written)
 
 
 def decode(body: bytes, kind: type[T]) -> T:
@@ -64,7 +66,7 @@ def decode_query(pairs: Iterable[tuple[str, str]], kind: type[T]) -> T:
 
 def _decoded(body: bytes, kind: type[T]) -> T:
     try:
-        message = msgspec.json.decode(body, type=kind)
+        message = msgspec.json.decode(body, type=kind, dec_hook=_read)
     except msgspec.ValidationError as err:
         _check_form(body)  # what is not JSON at all is told as that, also when it begins like a wrong message
         raise InvalidMessage(str(err)) from None
@@ -72,6 +74,24 @@ def _decoded(body: bytes, kind: type[T]) -> T:
         raise MalformedMessage(str(err)) from None
     _check_form(body)
     return message
+
+
+def _written(value: Any) -> str:
+    """What `msgspec` cannot write by itself: a secret is written as `***` unless it was meant to go out."""
+    if isinstance(value, ClearText):
+        return value.secret.reveal()
+    if isinstance(value, Secret):
+        return MASK
+    raise TypeError(f"{type(value).__name__} does not go into a message")
+
+
+def _read(kind: type[Any], value: Any) -> Any:
+    """The one type that `msgspec` does not know; what came instead is not repeated."""
+    if kind is not ClearText:
+        return value
+    if not isinstance(value, str):
+        raise TypeError("Expected `str`")
+    return ClearText(Secret(value))
 
 
 def _check_form(body: bytes) -> None:

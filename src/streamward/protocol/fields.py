@@ -7,12 +7,31 @@ import msgspec
 
 from streamward.leases.policy import LONGEST_TTL, SHORTEST_TTL
 from streamward.model.ids import PATTERN
+from streamward.model.secret import Secret
 
 Id = Annotated[str, msgspec.Meta(pattern=PATTERN, description="1 to 64 of A-Z a-z 0-9 _ -; a UUID in lower case")]
 Version = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1, description="the lease's generation")]
 TtlSeconds = Annotated[float, msgspec.Meta(ge=SHORTEST_TTL, le=LONGEST_TTL)]
 Capacity = Annotated[int, msgspec.Meta(ge=0, le=10_000)]
 Instant = Annotated[datetime, msgspec.Meta(tz=True)]  # one without a zone could not be compared with ours
+
+
+class ClearText:
+    """A secret on the wire: read into a `Secret`, and written in clear by `codec.encode` alone."""
+
+    __slots__ = ("secret",)
+
+    def __init__(self, secret: Secret) -> None:
+        self.secret = secret
+
+    def __repr__(self) -> str:
+        return f"ClearText({self.secret!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ClearText) and self.secret == other.secret
+
+    def __hash__(self) -> int:
+        return hash(self.secret)
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=False):

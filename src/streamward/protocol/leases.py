@@ -7,13 +7,13 @@ import msgspec
 
 from streamward.model.camera import LeasePolicyName
 from streamward.model.runner import DrainMode
-from streamward.protocol.fields import Capacity, Id, Instant, Message, TtlSeconds, Version, check_year
+from streamward.protocol.fields import Capacity, ClearText, Id, Instant, Message, TtlSeconds, Version, check_year
 
 MAX_NAMED = 10_000  # leases in one message
 
 
 class AcquireCamera(Message, frozen=True):
-    """Runner asks for one camera; answered by CameraLease, or 409 while somebody else has it."""
+    """Runner asks for one camera; answered by GrantedLease, or 409 while somebody else has it."""
 
     runner_id: Id
     camera_uuid: Id
@@ -51,6 +51,27 @@ class CameraLease(Message, frozen=True):
     server_time: datetime
 
 
+class CameraSource(Message, frozen=True):
+    """Control plane, to the runner that holds the camera's lease only: where to dial, and what to log in with.
+
+    `credential_version` rises when user or password change.
+    """
+
+    rtsp_url: str
+    username: ClearText | None
+    password: ClearText | None
+    credential_version: int
+
+
+class GrantedLease(CameraLease, frozen=True):
+    """Control plane: the camera is yours, as in CameraLease, and this is its source.
+
+    Without one its credential cannot be opened; an operator has to give it again.
+    """
+
+    source: CameraSource | None
+
+
 class AcquireCameras(Message, frozen=True):
     """Runner asks for up to `limit` free cameras; answered by CamerasAcquired."""
 
@@ -68,6 +89,7 @@ class AcquiredCamera(Message, frozen=True):
     version: int
     ttl_ms: int
     expires_at: datetime
+    source: CameraSource | None
 
 
 class CamerasAcquired(Message, frozen=True):

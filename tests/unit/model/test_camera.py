@@ -1,10 +1,13 @@
 """Which cameras are wanted, and what of their URLs may be seen."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from streamward.model.camera import without_credentials
+from streamward.model.vault import Sealed
 from tests.support.builders import a_camera
 
 
@@ -29,6 +32,13 @@ def test_a_camera_is_wanted_if_enabled_and_not_to_be_left_alone(enabled, do_not_
 )
 def test_user_and_password_are_blacked_out(url, seen):
     assert without_credentials(url) == seen
+
+
+def test_a_sealed_credential_is_told_but_not_shown():
+    camera = replace(a_camera(), rtsp_url="rtsp://192.0.2.7/a://b", sealed=Sealed("v1.key.c2VhbA=="))
+    assert camera.shown_url == "rtsp://***@192.0.2.7/a://b"
+    assert "v1.key" not in repr(camera)
+    assert a_camera().shown_url == a_camera().rtsp_url
 
 
 @given(st.text(st.characters(exclude_characters="/?#*"), min_size=1), st.text(st.characters(exclude_characters="/?#*")))

@@ -2,11 +2,13 @@
 
 import json
 from datetime import datetime
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamward.model.secret import Secret
 from streamward.protocol.codec import (
     LONGEST_DETAIL,
     MAX_BODY,
@@ -16,7 +18,7 @@ from streamward.protocol.codec import (
     decode_query,
     encode,
 )
-from streamward.protocol.fields import Capacity, Id, Message, TtlSeconds
+from streamward.protocol.fields import Capacity, ClearText, Id, Message, TtlSeconds
 
 
 class Sample(Message, frozen=True):
@@ -129,3 +131,30 @@ def test_in_a_query_all_is_text_and_empty_is_none():
 def test_a_query_that_was_not_declared_is_invalid(pairs):
     with pytest.raises(InvalidMessage):
         decode_query(pairs, Query)
+
+
+class Login(Message, frozen=True):
+    """A message with a secret in it."""
+
+    password: ClearText
+    seen: Any = None
+
+
+def test_a_secret_goes_out_in_clear_only_where_it_was_meant_to():
+    login = Login(password=ClearText(Secret("c@n:a/r#y? 100%")), seen=Secret("hunter2"))
+    assert encode(login) == b'{"password":"c@n:a/r#y? 100%","seen":"***"}'
+    assert decode(encode(login), Login).password == login.password
+    assert "c@n" not in repr(login)
+    assert len({login.password, ClearText(Secret("other"))}) == 2
+
+
+@pytest.mark.parametrize("value", ["7", "null", "[]", '{"a":"hunter2"}'])
+def test_what_is_no_text_is_no_secret_and_is_not_repeated(value):
+    with pytest.raises(InvalidMessage, match="Expected `str`") as refused:
+        decode(f'{{"password":{value}}}'.encode(), Login)
+    assert "hunter2" not in str(refused.value)
+
+
+def test_what_does_not_go_into_a_message_is_named_by_its_type():
+    with pytest.raises(TypeError, match="object does not go into a message"):
+        encode([object()])

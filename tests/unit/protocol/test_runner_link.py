@@ -70,7 +70,7 @@ FLAGS = wire.RunnerFlags(
     last_seen_at=at(0),
 )
 ACQUIRED = wire.AcquiredCamera(
-    camera_uuid="cam-1", tenant_id="tenant-1", site_id="site-1", version=3, ttl_ms=8500, expires_at=at(8.5)
+    camera_uuid="cam-1", tenant_id="tenant-1", site_id="site-1", version=3, ttl_ms=8500, expires_at=at(8.5), source=None
 )
 
 

@@ -5,7 +5,6 @@ from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
-from starlette.types import Lifespan
 
 from streamward import __version__
 from streamward.control.api.cameras import add_cameras
@@ -19,11 +18,13 @@ from streamward.control.api.runners import add_runners
 from streamward.control.api.sites import add_sites
 from streamward.control.api.streams import add_streams
 from streamward.control.api.wait import add_wait
+from streamward.control.courier import SourceCourier
 from streamward.control.cursor import Cursors
 from streamward.control.leasing import LeaseService
 from streamward.control.metrics import Metrics
 from streamward.control.tokens import TokenCheck
 from streamward.leases.store import Store
+from streamward.model.vault import CredentialVault
 from streamward.runtime.bell import Bell
 from streamward.runtime.clock import Clock
 from streamward.runtime.journal import Journal
@@ -37,10 +38,10 @@ def create_app(
     bell: Bell,
     journal: Journal,
     tokens: TokenCheck,
+    vault: CredentialVault,
     clock: Clock,
-    lifespan: Lifespan[FastAPI] | None = None,
 ) -> FastAPI:
-    """The application over a store; its caller opens and closes the store, by `lifespan` if it likes."""
+    """The application over a store, which its caller opens and closes."""
     app = FastAPI(
         title="Streamward control plane",
         version=__version__,
@@ -48,11 +49,10 @@ def create_app(
         docs_url=None,  # the interactive pages load from a CDN
         redoc_url=None,
         redirect_slashes=False,
-        lifespan=lifespan,
     )
     metrics = Metrics()
     journal.subscribe(metrics.note)
-    service = LeaseService(store, journal)
+    service = LeaseService(store, journal, courier=SourceCourier(vault, journal))
     routes = Routes(app, tokens=tokens)
     add_leases(routes, service, cameras=store)  # first: routes are tried in order, and these are called most
     add_cameras(routes, store, cursors=Cursors(tokens.derive("cursor")))

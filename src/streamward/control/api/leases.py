@@ -35,7 +35,7 @@ def _add_single(routes: Routes, service: LeaseService) -> None:
         access=Access.RUNNER,
         refuses={404: "There is no such camera", 409: "Somebody else holds a fresh lease, or the runner may not"},
     )
-    async def acquire_camera(caller: Caller, message: wire.AcquireCamera) -> wire.CameraLease | Problem:
+    async def acquire_camera(caller: Caller, message: wire.AcquireCamera) -> wire.GrantedLease | Problem:
         """Takes one camera."""
         return await service.acquire(caller, message)
 

@@ -10,7 +10,7 @@ import msgspec
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from streamward.protocol.fields import Id
+from streamward.protocol.fields import ClearText, Id
 from streamward.protocol.problem import MEDIA_TYPE, Problem
 
 _REF = "#/components/schemas/{name}"
@@ -74,8 +74,13 @@ class Schemas:
 @functools.cache
 def _described(kind: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """A type's schema, and those that it refers to."""
-    (schema,), components = msgspec.json.schema_components([kind], ref_template=_REF)
+    (schema,), components = msgspec.json.schema_components([kind], ref_template=_REF, schema_hook=_clear_text)
     return schema, components
+
+
+def _clear_text(kind: type[Any]) -> dict[str, Any]:
+    assert kind is ClearText, kind
+    return {"type": "string", "format": "password"}
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import msgspec
 from streamward.control.api.application import create_app
 from streamward.control.keys import new_keyring
 from streamward.control.tokens import TokenCheck, TokenMint
-from streamward.drills.simulation.control import Endpoint, drive
+from streamward.drills.simulation.control import VAULT, Endpoint, drive
 from streamward.drills.simulation.events import EPOCH
 from streamward.drills.simulation.world import Parts
 from streamward.drivers.memory import MemoryStore
@@ -45,7 +45,12 @@ class AsgiEndpoint:
 
     def __init__(self, store: MemoryStore, journal: Journal) -> None:
         self._app = create_app(
-            store, bell=Bell("asgi"), journal=journal, tokens=TokenCheck(KEYRING, clock=CLOCK), clock=CLOCK
+            store,
+            bell=Bell("asgi"),
+            journal=journal,
+            tokens=TokenCheck(KEYRING, clock=CLOCK),
+            vault=VAULT,
+            clock=CLOCK,
         )
         self._tokens: dict[Caller, str] = {}
 

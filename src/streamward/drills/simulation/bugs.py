@@ -9,8 +9,9 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from streamward.control.courier import SourceCourier
 from streamward.control.leasing import LeaseService
-from streamward.drills.simulation.control import DirectEndpoint, Endpoint
+from streamward.drills.simulation.control import VAULT, DirectEndpoint, Endpoint
 from streamward.drills.simulation.events import EPOCH, HostClock
 from streamward.drills.simulation.world import Parts
 from streamward.drivers.memory import MemoryStore
@@ -291,7 +292,7 @@ def _leases(kind: type[Lease]) -> Parts:
 
 
 def _answers_kept(store: MemoryStore, journal: Journal) -> Endpoint:
-    return DirectEndpoint(AnswersKept(store, journal))
+    return DirectEndpoint(AnswersKept(store, journal, courier=SourceCourier(VAULT, journal)))
 
 
 def _by_wall(clock: HostClock) -> float:

@@ -5,10 +5,12 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+from streamward.control.courier import SourceCourier
 from streamward.control.keeper import ReclaimKeeper
 from streamward.control.leasing import LeaseService
 from streamward.drills.simulation.events import EventQueue, HostClock
 from streamward.drivers.memory import MemoryStore
+from streamward.drivers.vault import KEY_BYTES, AesVault
 from streamward.leases import facts
 from streamward.model.identity import Caller
 from streamward.protocol import leases as wire
@@ -18,6 +20,7 @@ from streamward.runtime.journal import Journal, Sink
 
 T = TypeVar("T")
 
+VAULT = AesVault(lambda: [bytes(KEY_BYTES)])  # nothing is secret in there
 LOCK_WAIT = 0.3  # seconds for which a statement may wait for another's lock, at times
 
 
@@ -171,4 +174,4 @@ def drive(coroutine: Coroutine[Any, Any, T]) -> T:
 
 def direct(store: MemoryStore, journal: Journal) -> Endpoint:
     """The lease service without HTTP."""
-    return DirectEndpoint(LeaseService(store, journal))
+    return DirectEndpoint(LeaseService(store, journal, courier=SourceCourier(VAULT, journal)))

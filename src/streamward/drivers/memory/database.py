@@ -6,6 +6,7 @@ from typing import Protocol
 
 from streamward.leases.dialing import Bucket
 from streamward.leases.lease import Grant, Lease, Owner
+from streamward.leases.store import Repeated
 from streamward.model.camera import Camera, Site
 from streamward.model.ids import CameraId, Generation, Incarnation, RunnerId, SiteId
 from streamward.model.runner import Runner
@@ -42,6 +43,7 @@ class MemoryDatabase:
     incarnations: set[tuple[RunnerId, Incarnation]] = field(default_factory=set)
     buckets: dict[SiteId, Bucket] = field(default_factory=dict)
     dials: dict[DialKey, Dialing] = field(default_factory=dict)
+    created: dict[tuple[str, str], Repeated] = field(default_factory=dict)
     statuses: dict[CameraId, StreamStatus] = field(default_factory=dict)
 
     def now(self) -> datetime:

@@ -8,10 +8,11 @@ from streamward.drivers.memory.database import MemoryDatabase
 from streamward.leases.dialing import Bucket
 from streamward.leases.lease import DenialReason, Denied, Lease, Owner, SessionState
 from streamward.leases.policy import stamp_lead
-from streamward.leases.store import CameraFilter, RunnerChange, SiteLoad
+from streamward.leases.store import REMEMBERED_FOR, CameraFilter, Once, Repeated, RunnerChange, SiteLoad
 from streamward.model.camera import Camera, Site
 from streamward.model.ids import CameraId, RunnerId, SiteId, TenantId
 from streamward.model.runner import DEFAULT_CAPACITY, DrainMode, Runner, RunnerSpec
+from streamward.model.vault import Sealed
 from streamward.runtime.bell import Bell
 
 
@@ -116,14 +117,34 @@ class MemoryCameras:
         return camera if camera is not None and scope in (None, camera.tenant_id) else None
 
     async def save_camera(self, camera: Camera) -> None:
-        now = self._db.now()
-        lease = self._db.leases.get(camera.camera_id, Lease(camera_id=camera.camera_id))
-        if lease.state is SessionState.TERMINATED:
-            lease = replace(lease, state=SessionState.PENDING)
-        self._db.cameras[camera.camera_id] = replace(camera, updated_at=now)
-        self._db.leases[camera.camera_id] = lease
-        self._db.free_since.setdefault(camera.camera_id, now)
-        self._bell.ring()
+        self._save(camera)
+
+    async def add_camera(self, camera: Camera, *, once: Once | None = None) -> Camera | Repeated | None:
+        if once is not None and (known := self._known(once)):
+            return known
+        if camera.camera_id in self._db.cameras:
+            return None
+        added = self._save(camera)
+        if once is not None:
+            self._db.created[once.subject, once.key] = Repeated(
+                camera_id=added.camera_id, made_at=added.updated_at, digest=once.digest
+            )
+        return added
+
+    async def change_camera(self, camera: Camera) -> Camera | None:
+        known = self._db.cameras.get(camera.camera_id)
+        if known is None or _version(known) != _version(camera):
+            return None
+        if known.credential_version == camera.credential_version:
+            camera = replace(camera, sealed=known.sealed)
+        return self._save(camera)
+
+    async def reseal(self, camera_id: CameraId, *, old: Sealed, new: Sealed) -> bool:
+        known = self._db.cameras.get(camera_id)
+        if known is None or known.sealed != old:
+            return False
+        self._db.cameras[camera_id] = replace(known, sealed=new)
+        return True
 
     async def remove_camera(self, camera_id: CameraId, *, scope: TenantId | None) -> bool:
         if await self.find_camera(camera_id, scope=scope) is None:
@@ -133,16 +154,58 @@ class MemoryCameras:
         self._bell.ring()
         return True
 
-    async def save_site(self, site: Site, *, capacity: int, per_minute: float) -> None:
-        self._db.sites[site.site_id] = site
-        bucket = self._db.buckets.get(site.site_id)
-        if bucket is None:
-            bucket = Bucket(tokens=capacity, reserve=0.0, reserve_size=0, updated_at=self._db.now())
-        self._db.buckets[site.site_id] = replace(bucket, capacity=capacity, per_minute=per_minute)
+    def _known(self, once: Once) -> Repeated | None:
+        known = self._db.created.get((once.subject, once.key))
+        is_fresh = known and (self._db.now() - known.made_at).total_seconds() < REMEMBERED_FOR
+        return known if is_fresh else None
+
+    def _save(self, camera: Camera) -> Camera:
+        now = self._db.now()
+        lease = self._db.leases.get(camera.camera_id, Lease(camera_id=camera.camera_id))
+        if lease.state is SessionState.TERMINATED:
+            lease = replace(lease, state=SessionState.PENDING)
+        known = self._db.cameras.get(camera.camera_id)
+        saved = replace(camera, updated_at=now, revision=(known.revision if known else 0) + 1)
+        self._db.cameras[camera.camera_id] = saved
+        self._db.leases[camera.camera_id] = lease
+        self._db.free_since.setdefault(camera.camera_id, now)
+        self._bell.ring()
+        return saved
+
+
+class MemorySites:
+    """The site port on a `MemoryDatabase`."""
+
+    def __init__(self, database: MemoryDatabase) -> None:
+        self._db = database
 
     async def find_site(self, site_id: SiteId, *, scope: TenantId | None) -> Site | None:
         site = self._db.sites.get(site_id)
         return site if site is not None and scope in (None, site.tenant_id) else None
+
+    async def save_site(self, site: Site, *, capacity: int, per_minute: float) -> None:
+        self._save_site(site, capacity=capacity, per_minute=per_minute)
+
+    async def add_site(self, site: Site, *, capacity: int, per_minute: float) -> Site | None:
+        if site.site_id in self._db.sites:
+            return None
+        return self._save_site(site, capacity=capacity, per_minute=per_minute)
+
+    async def change_site(self, site: Site, *, capacity: int, per_minute: float) -> Site | None:
+        known = self._db.sites.get(site.site_id)
+        if known is None or (known.tenant_id, known.revision) != (site.tenant_id, site.revision):
+            return None
+        return self._save_site(site, capacity=capacity, per_minute=per_minute)
+
+    def _save_site(self, site: Site, *, capacity: int, per_minute: float) -> Site:
+        known = self._db.sites.get(site.site_id)
+        saved = replace(site, revision=(known.revision if known else 0) + 1)
+        self._db.sites[site.site_id] = saved
+        bucket = self._db.buckets.get(site.site_id)
+        if bucket is None:
+            bucket = Bucket(tokens=capacity, reserve=0.0, reserve_size=0, updated_at=self._db.now())
+        self._db.buckets[site.site_id] = replace(bucket, capacity=capacity, per_minute=per_minute)
+        return saved
 
 
 def _registered(known: Runner | None, spec: RunnerSpec, now: datetime) -> Runner:
@@ -158,6 +221,11 @@ def _registered(known: Runner | None, spec: RunnerSpec, now: datetime) -> Runner
         drain=known.drain if known else DrainMode.NONE,
         last_seen_at=now,
     )
+
+
+def _version(camera: Camera) -> tuple[object, ...]:
+    """What tells one state of a camera from every other; its instant too, for a new camera may have an old one's id."""
+    return camera.tenant_id, camera.revision, camera.updated_at
 
 
 def _fits(camera: Camera, wanted: CameraFilter) -> bool:

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from streamward.drivers.memory.database import MemoryDatabase
-from streamward.drivers.memory.fleet import MemoryCameras, MemoryRunners
+from streamward.drivers.memory.fleet import MemoryCameras, MemoryRunners, MemorySites
 from streamward.drivers.memory.leases import MemoryLeaseRecords, MemoryLeases
 from streamward.drivers.memory.streams import MemoryDials, MemoryStatuses
 from streamward.leases.policy import BY_NAME, Policies
@@ -11,7 +11,9 @@ from streamward.runtime.bell import Bell
 from streamward.runtime.clock import Clock
 
 
-class MemoryStore(MemoryLeases, MemoryLeaseRecords, MemoryRunners, MemoryCameras, MemoryDials, MemoryStatuses):
+class MemoryStore(
+    MemoryLeases, MemoryLeaseRecords, MemoryRunners, MemoryCameras, MemorySites, MemoryDials, MemoryStatuses
+):
     """One control plane's way into a `MemoryDatabase`, which outlives it."""
 
     def __init__(self, database: MemoryDatabase, *, clock: Clock, bell: Bell, policies: Policies = BY_NAME) -> None:
@@ -19,6 +21,7 @@ class MemoryStore(MemoryLeases, MemoryLeaseRecords, MemoryRunners, MemoryCameras
         MemoryLeaseRecords.__init__(self, database)
         MemoryRunners.__init__(self, database, bell=bell)
         MemoryCameras.__init__(self, database, bell=bell)
+        MemorySites.__init__(self, database)
         MemoryDials.__init__(self, database)
         MemoryStatuses.__init__(self, database)
 

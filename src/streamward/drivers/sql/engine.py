@@ -5,7 +5,8 @@ control plane forgot two. A connection that died while it lay idle is replaced b
 most the call that it was serving.
 
 SQLite: one connection; every transaction takes the write lock when it begins. `synchronous=FULL`: a grant that a power
-cut takes back could be given again in the same generation.
+cut takes back could be given again in the same generation. `secure_delete=ON`: what was overwritten is not left in the
+file.
 """
 
 from typing import Any
@@ -25,7 +26,13 @@ _SERVER_LIMITS = {
     "statement_timeout": "1000",  # milliseconds
     "idle_in_transaction_session_timeout": "2000",
 }
-_FILE_SETTINGS = ("journal_mode = WAL", "synchronous = FULL", "busy_timeout = 1000", "foreign_keys = ON")
+_FILE_SETTINGS = (
+    "journal_mode = WAL",
+    "synchronous = FULL",
+    "busy_timeout = 1000",
+    "foreign_keys = ON",
+    "secure_delete = ON",
+)
 
 
 async def connect_postgres(url: str) -> Any:

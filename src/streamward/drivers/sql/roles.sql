@@ -1,5 +1,6 @@
 -- Two PostgreSQL roles with no more rights than they need (S0-082). Run once in the database of Streamward, by its owner,
--- after the first migration; safe to run again. Both are without login: grant them to the users that log in.
+-- after the first migration and after each upgrade; safe to run again. Both are without login: grant them to the users
+-- that log in.
 --
 --     psql "$DATABASE_URL" -f roles.sql
 --     CREATE USER control PASSWORD '…' IN ROLE streamward_control;
@@ -16,7 +17,8 @@ END $$;
 
 -- The control plane: rows, but no schema. Grants are written by a trigger alone; leases and runners are never deleted.
 GRANT USAGE ON SCHEMA public TO streamward_control;
-GRANT SELECT, INSERT, UPDATE, DELETE ON cameras, sites, site_start_budget, site_dials TO streamward_control;
+GRANT SELECT, INSERT, UPDATE, DELETE ON cameras, sites, site_start_budget, site_dials, created_once
+    TO streamward_control;
 GRANT SELECT, INSERT, UPDATE ON runners, incarnations, stream_leases, stream_status TO streamward_control;
 GRANT SELECT ON lease_grants, alembic_version, camera_sessions, workers TO streamward_control;
 

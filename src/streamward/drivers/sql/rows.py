@@ -1,14 +1,17 @@
 """Rows as the core's values."""
 
+import json
 from typing import Any
 
 from sqlalchemy.engine import Row
 
 from streamward.leases.dialing import Bucket
 from streamward.leases.lease import Lease, Owner, SessionState
-from streamward.model.camera import Camera, LeasePolicyName
+from streamward.model.address_policy import AddressPolicy, parse_network
+from streamward.model.camera import Camera, LeasePolicyName, Site
 from streamward.model.ids import Incarnation, RunnerId
 from streamward.model.runner import DrainMode, Runner
+from streamward.model.source_url import NETWORK, SourceKind
 from streamward.model.status import StreamState, StreamStatus, Substate
 
 
@@ -32,9 +35,40 @@ def camera_of(row: Row[Any]) -> Camera:
         tenant_id=row.c_tenant_id,
         site_id=row.c_site_id,
         rtsp_url=row.c_rtsp_url,
+        sealed=row.c_sealed_credential,
+        credential_version=row.c_credential_version,
         enabled=row.c_enabled,
         do_not_process=row.c_do_not_process,
         updated_at=row.c_updated_at,
+        revision=row.c_revision,
+    )
+
+
+def site_of(row: Row[Any]) -> Site:
+    return Site(
+        site_id=row.s_site_id,
+        tenant_id=row.s_tenant_id,
+        policy=policy_of(row.s_policy),
+        addresses=_addresses(json.loads(row.s_address_policy)),
+        revision=row.s_revision,
+    )
+
+
+def addresses_text(addresses: AddressPolicy) -> str:
+    """An address policy as it is kept; what is not said is left out."""
+    said: dict[str, list[str]] = {
+        "allow": [str(network) for network in addresses.allow],
+        "deny": [str(network) for network in addresses.deny],
+        "kinds": sorted(addresses.kinds - NETWORK),
+    }
+    return json.dumps({name: words for name, words in said.items() if words})
+
+
+def _addresses(said: dict[str, list[str]]) -> AddressPolicy:
+    return AddressPolicy(
+        allow=tuple(map(parse_network, said.get("allow", []))),
+        deny=tuple(map(parse_network, said.get("deny", []))),
+        kinds=NETWORK | {SourceKind(kind) for kind in said.get("kinds", [])},
     )
 
 

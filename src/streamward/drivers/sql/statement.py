@@ -26,21 +26,22 @@ _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
 _NAMES: Mapping[TypeEngine[Any], str] = {
     Text(): (
         "camera_uuid tenant_id site_id runner_id incarnation shard_id rtsp_url state substate policy site_policy "
-        "drain_mode error_code after scope"
+        "drain_mode error_code after scope sealed_credential old new address_policy subject once_key digest"
     ),
     Boolean(): "enabled do_not_process wanted cordoned is_served is_dialed",
-    BigInteger(): "generation streamed_generation",
+    BigInteger(): "generation streamed_generation revision",
     Integer(): (
         "capacity capacity_streams reserve_size limit held free askers asked caller place in_flight leased orphaned "
-        "unowned free_slots runners wanted_cameras"
+        "unowned free_slots runners wanted_cameras credential_version"
     ),
     Double(): ("ttl soft_for steady_for tokens refill_rate reserve fps last_frame_age_s"),
     Instant(): (
         "now updated_at granted_at expires_at not_before free_since last_seen_at ts last_frame_ts streamed_at "
-        "made_until earliest latest seen_at"
+        "made_until earliest latest seen_at made_at"
     ),
 }
 Statement = TextClause | TextualSelect
+IN_SCOPE = "(CAST(:scope AS text) IS NULL OR {}.tenant_id = :scope)"
 _LISTS = ("n", "m")  # the aliases of lists that go with a statement
 TYPES: dict[str, TypeEngine[Any]] = {name: kind for kind, names in _NAMES.items() for name in names.split()}
 
@@ -65,7 +66,12 @@ class Shape:
 LEASE = Shape(
     "l", "camera_uuid generation runner_id incarnation state ttl soft_for granted_at expires_at not_before updated_at"
 )
-CAMERA = Shape("c", "camera_uuid tenant_id site_id rtsp_url enabled do_not_process updated_at")
+CAMERA = Shape(
+    "c",
+    "camera_uuid tenant_id site_id rtsp_url sealed_credential credential_version enabled do_not_process updated_at "
+    "revision",
+)
+SITE = Shape("s", "site_id tenant_id policy address_policy revision")
 RUNNER = Shape("r", "runner_id incarnation tenant_id site_id policy capacity_streams cordoned drain_mode last_seen_at")
 STATUS = Shape(
     "u",

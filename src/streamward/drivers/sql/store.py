@@ -10,18 +10,19 @@ from streamward.drivers.sql.listener import Listener
 from streamward.drivers.sql.migrate import is_newest, migrate
 from streamward.drivers.sql.records import SqlLeaseRecords
 from streamward.drivers.sql.runners import SqlRunners
+from streamward.drivers.sql.sites import SqlSites
 from streamward.drivers.sql.statuses import SqlStatuses
 from streamward.leases.policy import BY_NAME, Policies
 from streamward.runtime.bell import Bell
 from streamward.runtime.clock import Clock
 
 
-class SqlStore(SqlLeases, SqlLeaseRecords, SqlRunners, SqlCameras, SqlDials, SqlStatuses):
+class SqlStore(SqlLeases, SqlLeaseRecords, SqlRunners, SqlCameras, SqlSites, SqlDials, SqlStatuses):
     """One control plane's way into `postgresql://…` or `sqlite:///…`."""
 
     def __init__(self, url: str, *, clock: Clock, bell: Bell, policies: Policies = BY_NAME) -> None:
         database = Database(url, clock=clock, bell=bell, policies=policies)
-        for part in (SqlLeases, SqlLeaseRecords, SqlRunners, SqlCameras, SqlDials, SqlStatuses):
+        for part in (SqlLeases, SqlLeaseRecords, SqlRunners, SqlCameras, SqlSites, SqlDials, SqlStatuses):
             part.__init__(self, database)
         self._listener = Listener(url, clock=clock, bell=bell) if database.is_postgres else None
 

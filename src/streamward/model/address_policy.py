@@ -1,0 +1,141 @@
+"""Which addresses a site's cameras may have: one rule for an address in a URL and for one that a name resolved to.
+
+    denied by the site  →  refused
+    special             →  refused, unless the site allows a network that lies inside that special one
+    the site has an allow list and the address is not in it  →  refused
+
+Special are the addresses that a camera hardly has, and through which a control plane's or runner's own host could be
+reached: loopback, link-local, cloud metadata, unspecified, multicast, reserved. A wide allowed network such as
+`0.0.0.0/0` does not open them: they must be meant. An IPv6 address that leads to an IPv4 one (mapped, translated,
+tunnelled) is refused as well if that one is denied or special.
+
+A name is accepted at entry, since what it means may change: whoever connects resolves it once, judges that address, and
+connects to no other.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
+
+from streamward.model.errors import StreamwardError
+from streamward.model.source_url import NETWORK, Address, SourceKind, SourceUrl
+
+Network = IPv4Network | IPv6Network
+
+
+class AddressFault(StrEnum):
+    """Why an address is refused."""
+
+    DENIED = "address-denied"  # by the site's deny list
+    NOT_ALLOWED = "address-not-allowed"  # the site has an allow list without it
+    METADATA = "address-metadata"
+    LOOPBACK = "address-loopback"
+    LINK_LOCAL = "address-link-local"
+    UNSPECIFIED = "address-unspecified"
+    MULTICAST = "address-multicast"
+    RESERVED = "address-reserved"
+
+
+_SPECIAL: tuple[tuple[Network, AddressFault], ...] = tuple(
+    (ip_network(network), fault)
+    for fault, networks in {
+        AddressFault.METADATA: (
+            "169.254.169.254/32",
+            "169.254.170.2/32",
+            "100.100.100.200/32",
+            "168.63.129.16/32",
+            "192.0.0.192/32",
+            "fd00:ec2::254/128",
+        ),
+        AddressFault.LOOPBACK: ("127.0.0.0/8", "::1/128"),
+        AddressFault.LINK_LOCAL: ("169.254.0.0/16", "fe80::/10"),
+        AddressFault.UNSPECIFIED: ("0.0.0.0/8", "::/128"),
+        AddressFault.MULTICAST: ("224.0.0.0/4", "ff00::/8"),
+        AddressFault.RESERVED: ("240.0.0.0/4",),
+    }.items()
+    for network in networks
+)
+_TRANSLATED = IPv6Network("64:ff9b::/96")  # NAT64
+_COMPATIBLE = IPv6Network("::/96")
+
+
+class NetworkRefused(StreamwardError):
+    """A text that is no network."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text[:64]
+
+    def __str__(self) -> str:
+        return f"{self.text!r} is not a network like 10.20.0.0/16 or 2001:db8::/32, with no bits set behind its prefix"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddressPolicy:
+    """What a site says about its sources; without a word of its own, any address that is not special."""
+
+    allow: tuple[Network, ...] = ()  # not empty: nothing else
+    deny: tuple[Network, ...] = ()  # whatever is allowed
+    kinds: frozenset[SourceKind] = NETWORK
+
+    def judge(self, address: Address) -> AddressFault | None:
+        """Why a connection to that address must not be made; None: it may."""
+        for each in (address, *_carried(address)):
+            if fault := self._forbids(each):
+                return fault
+        if self.allow and not _is_in(_unmapped(address), self.allow):
+            return AddressFault.NOT_ALLOWED
+        return None
+
+    def judge_url(self, url: SourceUrl) -> AddressFault | None:
+        """The same for the address in a URL, if there is one."""
+        return None if url.address is None else self.judge(url.address)
+
+    def _forbids(self, address: Address) -> AddressFault | None:
+        if _is_in(address, self.deny):
+            return AddressFault.DENIED
+        for special, fault in _SPECIAL:
+            if address in special and not _is_in(address, (each for each in self.allow if _is_inside(each, special))):
+                return fault
+        return None
+
+
+EVERYWHERE = AddressPolicy()  # but to what is special
+
+
+def parse_network(text: str) -> Network:
+    """The network that a text names; a bare address is a network of one."""
+    try:
+        return ip_network(text)
+    except ValueError:
+        raise NetworkRefused(text) from None
+
+
+def _unmapped(address: Address) -> Address:
+    """IPv4 dressed as IPv6 is IPv4: that is what the kernel connects to."""
+    return (address.ipv4_mapped or address) if isinstance(address, IPv6Address) else address
+
+
+def _carried(address: Address) -> Iterator[IPv4Address]:
+    """The IPv4 addresses that an IPv6 one leads to."""
+    if isinstance(address, IPv4Address):
+        return
+    if address.ipv4_mapped is not None:
+        yield address.ipv4_mapped
+    if address in _TRANSLATED or (address in _COMPATIBLE and int(address) > 1):
+        yield IPv4Address(int(address) & 0xFFFFFFFF)
+    if address.sixtofour is not None:
+        yield address.sixtofour
+    if address.teredo is not None:
+        yield address.teredo[1]
+
+
+def _is_in(address: Address, networks: Iterable[Network]) -> bool:
+    return any(address in network for network in networks)
+
+
+def _is_inside(network: Network, outer: Network) -> bool:
+    """Whether a network lies in another, of the same family or not."""
+    is_as_narrow = network.version == outer.version and network.prefixlen >= outer.prefixlen
+    return is_as_narrow and network.network_address in outer
