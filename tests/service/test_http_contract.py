@@ -30,7 +30,32 @@ MINIMAL: dict[str, dict[str, Any]] = {
     "ReleaseAll": {"runner_id": "r1"},
     "ChangeRunner": {},
     "NamedDial": {},
+    "CreateCamera": {"site_id": "site-a", "rtsp_url": "rtsp://192.0.2.7/1"},
+    "ChangeCamera": {},
+    "CreateSite": {"site_id": "site-new", "tenant_id": "t-01"},
+    "ChangeSite": {},
     "StreamReports": {"items": []},
+}
+OPERATORS = {
+    ("/metrics", "get"),
+    ("/v1/leases/reclaim", "post"),
+    ("/v1/runners", "get"),
+    ("/v1/runners/{runner_id}", "patch"),
+    ("/v1/cameras", "post"),
+    ("/v1/cameras/{camera_uuid}", "get"),
+    ("/v1/cameras/{camera_uuid}", "patch"),
+    ("/v1/cameras/{camera_uuid}", "delete"),
+    ("/v1/sites", "post"),
+    ("/v1/sites/{site_id}", "get"),
+    ("/v1/sites/{site_id}", "patch"),
+}
+ANSWERS = {
+    ("/v1/leases/camera/renew", "post"): 404,
+    ("/v1/leases/reclaim", "post"): 409,
+    ("/v1/streams/status/batch", "post"): 202,
+    ("/v1/cameras", "post"): 201,
+    ("/v1/cameras/{camera_uuid}/source", "get"): 404,  # nobody holds it
+    ("/v1/sites", "post"): 201,
 }
 
 
@@ -64,13 +89,13 @@ def body_of(path: str, method: str) -> dict[str, Any] | None:
 
 def fitting(control: ControlUnderTest, path: str, method: str) -> Client:
     """A client that the route lets in."""
-    is_operators = path in {"/metrics", "/v1/leases/reclaim", "/v1/runners"} or method == "patch"
-    return control.operator() if is_operators else control.runner()
+    return control.operator() if (path, method) in OPERATORS else control.runner()
 
 
 async def call(client: Client, path: str, method: str) -> int:
     query = {"timeout_s": 0} if path == "/v1/wait" else {}
-    answer = await client.call(method.upper(), filled(path), json=body_of(path, method), params=query)
+    headers = {"If-Match": "*"}
+    answer = await client.call(method.upper(), filled(path), json=body_of(path, method), params=query, headers=headers)
     return answer.status_code
 
 
@@ -78,8 +103,7 @@ async def call(client: Client, path: str, method: str) -> int:
 async def test_every_route_answers_well_to_whom_it_is_for(path: str, method: str) -> None:
     control = await ControlUnderTest().with_cameras("cam-1")
     await control.runner().post("/v1/runners/register", {"runner_id": "r1"})
-    expected = {"/v1/leases/camera/renew": 404, "/v1/leases/reclaim": 409, "/v1/streams/status/batch": 202}
-    assert await call(fitting(control, path, method), path, method) == expected.get(path, 200)
+    assert await call(fitting(control, path, method), path, method) == ANSWERS.get((path, method), 200)
 
 
 @pytest.mark.parametrize(("path", "method"), GUARDED)
@@ -90,8 +114,8 @@ async def test_every_guarded_route_wants_a_token(path: str, method: str) -> None
 @pytest.mark.parametrize(("path", "method"), GUARDED)
 async def test_a_token_of_the_wrong_role_is_403_where_that_is_documented(path: str, method: str) -> None:
     control = await ControlUnderTest().with_cameras("cam-1")
-    right_is_operator = path in {"/metrics", "/v1/leases/reclaim", "/v1/runners"} or method == "patch"
-    client = control.runner("r2") if right_is_operator or path == "/v1/runners/{runner_id}" else control.operator()
+    wants_operator = (path, method) in OPERATORS or path == "/v1/runners/{runner_id}"
+    client = control.runner("r2") if wants_operator else control.operator()
     is_documented = "403" in DOCUMENT["paths"][path][method]["responses"]
     assert (await call(client, path, method) == 403) is is_documented
 
@@ -111,7 +135,9 @@ async def test_every_route_with_a_body_refuses_a_bad_one(
     path: str, method: str, content: bytes, kind: str, status: int
 ) -> None:
     client = fitting(ControlUnderTest(), path, method)
-    answer = await client.call(method.upper(), filled(path), content=content, headers={"Content-Type": kind})
+    answer = await client.call(
+        method.upper(), filled(path), content=content, headers={"Content-Type": kind, "If-Match": "*"}
+    )
     assert answer.status_code == status
 
 

@@ -88,11 +88,14 @@ class Client:
     async def get(self, path: str, **query: Any) -> httpx.Response:
         return await self.call("GET", path, params=query)
 
-    async def post(self, path: str, body: Any = None) -> httpx.Response:
-        return await self.call("POST", path, json=body)
+    async def post(self, path: str, body: Any = None, **headers: str) -> httpx.Response:
+        return await self.call("POST", path, json=body, headers=_spelled(headers))
 
-    async def patch(self, path: str, body: Any) -> httpx.Response:
-        return await self.call("PATCH", path, json=body)
+    async def patch(self, path: str, body: Any, **headers: str) -> httpx.Response:
+        return await self.call("PATCH", path, json=body, headers=_spelled(headers))
+
+    async def delete(self, path: str) -> httpx.Response:
+        return await self.call("DELETE", path)
 
     async def call(self, method: str, path: str, **request: Any) -> httpx.Response:
         """Any call; headers given here win."""
@@ -102,6 +105,11 @@ class Client:
             response = await client.request(method, path, headers=headers, **request)
         _check(_document(), response)
         return response
+
+
+def _spelled(headers: dict[str, str]) -> dict[str, str]:
+    """`if_match` as `if-match`."""
+    return {name.replace("_", "-"): value for name, value in headers.items()}
 
 
 @functools.cache

@@ -5,7 +5,7 @@ import gc
 import logging
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -74,12 +74,13 @@ async def serve(settings: Settings, *, with_demo: bool, announce: Announce) -> N
     with _held(settings) as listener:
         tokens = TokenCheck(load_keyring(settings.key_file), clock=clock)
         vault = AesVault(_master_keys(settings).read)
+        async with _opened(settings) as register:  # closed before it serves: that wipes SQLite's journal too
+            await credentials.seal_urls(register, vault)
         store = _store(settings, clock=clock, bell=bell)
         app = create_app(store, bell=bell, journal=journal, tokens=tokens, vault=vault, clock=clock)
         failpoints.arm(failpoints.parse(settings.failpoints))
         try:
             await _open(store, settings)
-            await credentials.seal_urls(store, vault)
             if with_demo:
                 await demo.seed(store, clock=clock)
             async with Service("reclaim", ReclaimKeeper(store, journal), journal=journal):
@@ -98,12 +99,8 @@ async def rotate_keys(settings: Settings) -> credentials.Resealed:
     keys = _master_keys(settings)
     if keys.is_file:
         keys.add()
-    store = _store(settings, clock=SystemClock(), bell=Bell())
-    try:
-        await _open(store, settings)
-        return await credentials.reseal(store, AesVault(keys.read))
-    finally:
-        await store.close()
+    async with _opened(settings) as register:
+        return await credentials.reseal(register, AesVault(keys.read))
 
 
 @contextlib.contextmanager
@@ -143,6 +140,17 @@ def _master_keys(settings: Settings) -> MasterKeys:
 def _policies(lease: LeaseSettings) -> Policies:
     fast = replace(FAST, ttl=lease.ttl_s, renew_every=lease.renew_interval_s)
     return {**BY_NAME, fast.name: fast}
+
+
+@contextlib.asynccontextmanager
+async def _opened(settings: Settings) -> AsyncIterator[Store]:
+    """The database for one task."""
+    store = _store(settings, clock=SystemClock(), bell=Bell())
+    try:
+        await _open(store, settings)
+        yield store
+    finally:
+        await store.close()
 
 
 async def _open(store: Store, settings: Settings) -> None:

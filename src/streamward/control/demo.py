@@ -2,14 +2,16 @@
 
 from streamward.leases.dialing import DEFAULT_CAPACITY, DEFAULT_PER_MINUTE
 from streamward.leases.store import CameraStore
+from streamward.model.address_policy import AddressPolicy, parse_network
 from streamward.model.camera import Camera, LeasePolicyName, Site
 from streamward.model.ids import CameraId, SiteId, TenantId
 from streamward.runtime.clock import Clock
 
+_HERE = AddressPolicy(allow=(parse_network("127.0.0.0/8"),))  # its cameras are simulated on this host
 SITES = (
-    Site(site_id=SiteId("harbour"), tenant_id=TenantId("north")),
-    Site(site_id=SiteId("depot"), tenant_id=TenantId("north")),
-    Site(site_id=SiteId("vineyard"), tenant_id=TenantId("south"), policy=LeasePolicyName.STICKY),
+    Site(site_id=SiteId("harbour"), tenant_id=TenantId("north"), addresses=_HERE),
+    Site(site_id=SiteId("depot"), tenant_id=TenantId("north"), addresses=_HERE),
+    Site(site_id=SiteId("vineyard"), tenant_id=TenantId("south"), policy=LeasePolicyName.STICKY, addresses=_HERE),
 )
 CAMERAS_PER_SITE = 4
 FIRST_PORT = 8554

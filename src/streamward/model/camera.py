@@ -39,7 +39,7 @@ class Camera:
     camera_id: CameraId
     tenant_id: TenantId
     site_id: SiteId
-    rtsp_url: str  # without user and password
+    rtsp_url: str = field(repr=False)  # without user and password, but for rows from before these were sealed
     sealed: Sealed | None = field(default=None, repr=False)  # these two, as `CredentialVault` sealed them
     credential_version: int = 0  # rises when they change
     enabled: bool = True

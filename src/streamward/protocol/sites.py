@@ -1,8 +1,22 @@
-"""Dial budgets on the wire (S0-033, S0-034)."""
+"""Sites and dial budgets on the wire (S0-033, S0-034)."""
 
 from datetime import datetime
+from typing import Annotated, Literal
 
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from streamward.leases.dialing import DEFAULT_CAPACITY, DEFAULT_PER_MINUTE
+from streamward.model.camera import LeasePolicyName
 from streamward.protocol.fields import Id, Message, Version
+
+MOST_NETWORKS = 100
+
+DialCapacity = Annotated[int, msgspec.Meta(ge=1, le=10_000)]
+DialRate = Annotated[float, msgspec.Meta(gt=0, le=1_000_000, description="tokens per minute")]
+LocalKind = Literal["device", "file"]
+LOCAL_KINDS: tuple[LocalKind, ...] = ("device", "file")
+NetworkText = Annotated[str, msgspec.Meta(max_length=64, description="a network like 10.20.0.0/16, or an address")]
 
 
 class NamedDial(Message, frozen=True):
@@ -45,3 +59,47 @@ class SiteBudget(Message, frozen=True):
     reserve_size: int
     in_flight: int
     updated_at: datetime
+
+
+class SourceRules(Message, frozen=True):
+    """Which sources a site's cameras may have.
+
+    With an allow list nothing else is allowed; what is denied is denied in any case. Loopback, link-local, cloud
+    metadata, multicast and the like need a network of their own in the allow list. `kinds` are those beside rtsp and
+    rtsps.
+    """
+
+    allow: Annotated[list[NetworkText], msgspec.Meta(max_length=MOST_NETWORKS)] = msgspec.field(default_factory=list)
+    deny: Annotated[list[NetworkText], msgspec.Meta(max_length=MOST_NETWORKS)] = msgspec.field(default_factory=list)
+    kinds: list[LocalKind] = msgspec.field(default_factory=list)
+
+
+class CreateSite(Message, frozen=True):
+    """Operator adds a site; answered by SiteDetails. An operator of all tenants names the tenant."""
+
+    site_id: Id
+    tenant_id: Id | None = None
+    policy: LeasePolicyName | None = None
+    capacity: DialCapacity = DEFAULT_CAPACITY
+    refill_rate: DialRate = DEFAULT_PER_MINUTE
+    sources: SourceRules = SourceRules()
+
+
+class ChangeSite(Message, frozen=True):
+    """Operator changes a site, and leaves alone what is not named; answered by SiteDetails."""
+
+    policy: LeasePolicyName | UnsetType | None = UNSET
+    capacity: DialCapacity | UnsetType = UNSET
+    refill_rate: DialRate | UnsetType = UNSET
+    sources: SourceRules | UnsetType = UNSET
+
+
+class SiteDetails(Message, frozen=True):
+    """Control plane: a site; without a `policy` its cameras are held by the runner's own."""
+
+    site_id: str
+    tenant_id: str
+    policy: LeasePolicyName | None
+    capacity: int
+    refill_rate: float
+    sources: SourceRules

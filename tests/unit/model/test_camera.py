@@ -38,6 +38,7 @@ def test_a_sealed_credential_is_told_but_not_shown():
     camera = replace(a_camera(), rtsp_url="rtsp://192.0.2.7/a://b", sealed=Sealed("v1.key.c2VhbA=="))
     assert camera.shown_url == "rtsp://***@192.0.2.7/a://b"
     assert "v1.key" not in repr(camera)
+    assert "hunter2" not in repr(replace(camera, rtsp_url="rtsp://ada:hunter2@192.0.2.7/a"))
     assert a_camera().shown_url == a_camera().rtsp_url
 
 

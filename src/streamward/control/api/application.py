@@ -7,7 +7,7 @@ from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
 from streamward import __version__
-from streamward.control.api.cameras import add_cameras
+from streamward.control.api.cameras import add_camera_edits, add_camera_sources, add_cameras
 from streamward.control.api.edge import Edge
 from streamward.control.api.health import add_health
 from streamward.control.api.leases import add_leases
@@ -15,13 +15,14 @@ from streamward.control.api.openapi import document
 from streamward.control.api.problems import plain_problem, problem_response
 from streamward.control.api.routing import Routes
 from streamward.control.api.runners import add_runners
-from streamward.control.api.sites import add_sites
+from streamward.control.api.sites import add_site_edits, add_sites
 from streamward.control.api.streams import add_streams
 from streamward.control.api.wait import add_wait
 from streamward.control.courier import SourceCourier
 from streamward.control.cursor import Cursors
 from streamward.control.leasing import LeaseService
 from streamward.control.metrics import Metrics
+from streamward.control.registrar import Registrar
 from streamward.control.tokens import TokenCheck
 from streamward.leases.store import Store
 from streamward.model.vault import CredentialVault
@@ -52,12 +53,16 @@ def create_app(
     )
     metrics = Metrics()
     journal.subscribe(metrics.note)
-    service = LeaseService(store, journal, courier=SourceCourier(vault, journal))
+    courier = SourceCourier(vault, journal)
+    service = LeaseService(store, journal, courier=courier)
     routes = Routes(app, tokens=tokens)
     add_leases(routes, service, cameras=store)  # first: routes are tried in order, and these are called most
     add_cameras(routes, store, cursors=Cursors(tokens.derive("cursor")))
+    add_camera_edits(routes, store, registrar=Registrar(store, vault, digest_key=tokens.derive("once")))
+    add_camera_sources(routes, store, courier=courier)
     add_runners(routes, store, service=service)
     add_sites(routes, store, journal=journal)
+    add_site_edits(routes, store)
     add_streams(routes, store)
     add_wait(routes, bell)
     add_health(routes, store, metrics=metrics)

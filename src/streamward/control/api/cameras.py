@@ -1,10 +1,15 @@
-"""Which cameras there are, and why one does not run."""
+"""Which cameras there are, what operators do to them, and why one does not run."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-from streamward.control.api.routing import Routes
+from streamward.control.api.problems import PreconditionFailed
+from streamward.control.api.routing import Access, Routes, Tagged
+from streamward.control.courier import SourceCourier
 from streamward.control.cursor import Cursors
+from streamward.control.registrar import Registrar
 from streamward.leases import why
+from streamward.leases.lease import Lease
 from streamward.leases.store import (
     CameraFilter,
     CameraStore,
@@ -16,11 +21,38 @@ from streamward.leases.store import (
 from streamward.model.camera import Camera
 from streamward.model.identity import Caller
 from streamward.model.ids import CameraId, SiteId, TenantId
-from streamward.protocol.cameras import CameraPage, CameraQuery, row
+from streamward.protocol.cameras import (
+    CameraDetails,
+    CameraPage,
+    CameraQuery,
+    CameraRemoved,
+    ChangeCamera,
+    CreateCamera,
+    details,
+    row,
+)
+from streamward.protocol.leases import CameraSource
 from streamward.protocol.problem import Problem
 from streamward.protocol.why import CameraWhy, WhyReason
 
 UNKNOWN = Problem(title="Not Found", status=404, detail="there is no such camera", reason="camera-unknown")
+
+
+LOCKED = Problem(
+    title="Conflict",
+    status=409,
+    detail="the camera's credential cannot be opened: an operator has to give it again",
+    reason="credential-locked",
+)
+
+_NO_SUCH = {404: "There is no such camera"}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class SourceStore(CameraStore, LeaseRecords, Protocol):
+    """The ports that tell who may read a source."""
+
+    async def ping(self) -> datetime: ...
 
 
 class WhyStore(CameraStore, LeaseRecords, RunnerStore, DialStore, StatusStore, Protocol):
@@ -42,11 +74,87 @@ def add_cameras(routes: Routes, store: WhyStore, *, cursors: Cursors) -> None:
             next_cursor=cursors.seal(page[-1].camera_id, filters=filters) if len(found) > len(page) else None,
         )
 
+    @routes.get("/v1/cameras/{camera_uuid}", access=Access.OPERATOR, refuses=_NO_SUCH)
+    async def get_camera(caller: Caller, camera_uuid: str) -> Tagged[CameraDetails] | Problem:
+        """Tells a camera, without its user and password."""
+        camera = await store.find_camera(CameraId(camera_uuid), scope=caller.tenant_id)
+        return UNKNOWN if camera is None else _tagged(camera)
+
     @routes.get("/v1/cameras/{camera_uuid}/why", refuses={404: "There is no such camera"})
     async def explain_camera(caller: Caller, camera_uuid: str) -> CameraWhy | Problem:
         """Says why a camera is not running."""
         camera = await store.find_camera(CameraId(camera_uuid), scope=caller.tenant_id)
         return UNKNOWN if camera is None else _told(await _situation(store, camera))
+
+
+def add_camera_edits(routes: Routes, store: CameraStore, *, registrar: Registrar) -> None:
+    """Adds the routes by which operators change the register."""
+
+    @routes.post("/v1/cameras", access=Access.OPERATOR, status=201, refuses={409: "The id or the key is taken"})
+    async def create_camera(
+        caller: Caller, message: CreateCamera, once_key: str | None
+    ) -> Tagged[CameraDetails] | Problem:
+        """Adds a camera to a site."""
+        created = await registrar.create(caller, message, once_key)
+        return created if isinstance(created, Problem) else _tagged(created)
+
+    @routes.patch("/v1/cameras/{camera_uuid}", access=Access.OPERATOR, refuses=_NO_SUCH)
+    async def change_camera(
+        caller: Caller, camera_uuid: str, message: ChangeCamera, if_match: str
+    ) -> Tagged[CameraDetails] | Problem:
+        """Changes a camera in the state that was read."""
+        camera = await store.find_camera(CameraId(camera_uuid), scope=caller.tenant_id)
+        if camera is None:
+            return UNKNOWN
+        check_tag(if_match, camera_tag(camera))
+        changed = await registrar.change(caller, camera, message)
+        if changed is None:
+            raise PreconditionFailed
+        return changed if isinstance(changed, Problem) else _tagged(changed)
+
+    @routes.delete("/v1/cameras/{camera_uuid}", access=Access.OPERATOR, refuses=_NO_SUCH)
+    async def remove_camera(caller: Caller, camera_uuid: str) -> CameraRemoved | Problem:
+        """Removes a camera and its credential; its runner learns that when it renews."""
+        removed = await store.remove_camera(CameraId(camera_uuid), scope=caller.tenant_id)
+        return CameraRemoved(camera_uuid=camera_uuid) if removed else UNKNOWN
+
+
+def add_camera_sources(routes: Routes, store: SourceStore, *, courier: SourceCourier) -> None:
+    """Adds the route by which a runner reads what it may dial."""
+
+    @routes.get(
+        "/v1/cameras/{camera_uuid}/source", access=Access.RUNNER, refuses={**_NO_SUCH, 409: "Its credential is lost"}
+    )
+    async def get_source(caller: Caller, camera_uuid: str) -> CameraSource | Problem:
+        """Tells a camera's source in clear to the runner that holds a fresh lease on it, and to nobody else."""
+        camera = await store.find_camera(CameraId(camera_uuid), scope=caller.tenant_id)
+        lease = await store.find(CameraId(camera_uuid))
+        now = await store.ping()
+        if camera is None or lease is None or not _holds(caller, lease, now):
+            return UNKNOWN
+        return courier.source(camera) or LOCKED
+
+
+def camera_tag(camera: Camera) -> str:
+    """Names one state of a camera; with its instant, for a new camera may have an old one's id."""
+    return f'"{camera.revision}-{(camera.updated_at - _EPOCH) // timedelta(microseconds=1)}"'
+
+
+def check_tag(if_match: str, etag: str) -> None:
+    """Refuses an edit of another state than the present one."""
+    if if_match not in ("*", etag):
+        raise PreconditionFailed
+
+
+def _tagged(camera: Camera) -> Tagged[CameraDetails]:
+    return Tagged(details(camera), camera_tag(camera))
+
+
+def _holds(caller: Caller, lease: Lease, now: datetime) -> bool:
+    """Whether the lease is this very incarnation's and has not expired."""
+    owner = lease.owner
+    is_its = owner is not None and (owner.runner_id, owner.incarnation) == (caller.subject, caller.incarnation)
+    return is_its and lease.takes_slot and now < lease.expires_at
 
 
 def _wanted(caller: Caller, query: CameraQuery, after: CameraId | None) -> CameraFilter:

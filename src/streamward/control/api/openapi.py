@@ -26,6 +26,25 @@ SECURITY_SCHEMES = {
 }
 
 
+_ETAG = {"description": "Names this state, for If-Match", "schema": {"type": "string"}}
+_HEADERS: dict[str, dict[str, Any]] = {
+    "if_match": {
+        "name": "If-Match",
+        "in": "header",
+        "required": True,
+        "description": "The ETag that was read, or `*`",
+        "schema": {"type": "string"},
+    },
+    "once_key": {
+        "name": "Idempotency-Key",
+        "in": "header",
+        "required": False,
+        "description": "The caller's name for this creation: repeated within a day, it creates nothing twice",
+        "schema": {"type": "string", "pattern": "^[\\x21-\\x7e]{1,128}$"},
+    },
+}
+
+
 class Schemas:
     """The schemas that routes refer to, each under one name."""
 
@@ -39,11 +58,12 @@ class Schemas:
             assert self.components.setdefault(name, component) == component, f"two messages are named {name}"
         return dict(schema)
 
-    def answer(self, kind: Any, description: str) -> dict[str, Any]:
+    def answer(self, kind: Any, description: str, *, is_tagged: bool = False) -> dict[str, Any]:
         """A good answer; one that is not a message is plain text."""
         if kind is None:
             return {"description": description, "content": {"text/plain": {"schema": {"type": "string"}}}}
-        return {"description": description, "content": {"application/json": {"schema": self.of(kind)}}}
+        told = {"description": description, "content": {"application/json": {"schema": self.of(kind)}}}
+        return {**told, "headers": {"ETag": _ETAG}} if is_tagged else told
 
     def refusals(self, sentences: dict[int, str]) -> dict[int | str, dict[str, Any]]:
         """What a route may refuse, by status; an empty sentence is the status's own phrase."""
@@ -57,12 +77,13 @@ class Schemas:
         """A request's body."""
         return {"required": required, "content": {"application/json": {"schema": self.of(kind)}}}
 
-    def parameters(self, path: str, query: Any) -> list[dict[str, Any]]:
-        """What stands in a route's path and query."""
+    def parameters(self, path: str, query: Any, *, headers: Iterable[str] = ()) -> list[dict[str, Any]]:
+        """What stands in a route's path, headers and query."""
         in_path = [
             {"name": name, "in": "path", "required": True, "schema": self.of(Id)} for name in _PATH_ID.findall(path)
         ]
-        return in_path + (list(self._query(query)) if query is not None else [])
+        in_headers = [_HEADERS[name] for name in headers]
+        return in_path + in_headers + (list(self._query(query)) if query is not None else [])
 
     def _query(self, query: Any) -> Iterable[dict[str, Any]]:
         _, components = _described(query)

@@ -11,8 +11,10 @@ from fastapi import Response
 from streamward.control.cursor import CursorRefused
 from streamward.control.tokens import TokenFault, TokenRefused
 from streamward.leases.store import StoreUnavailable
+from streamward.model.address_policy import NetworkRefused
 from streamward.model.errors import StreamwardError
 from streamward.model.ids import MalformedId
+from streamward.model.source_url import SourceUrlRefused
 from streamward.protocol.codec import MAX_BODY, InvalidMessage, MalformedMessage, encode
 from streamward.protocol.problem import MEDIA_TYPE, Problem
 
@@ -49,16 +51,42 @@ class RoleRefused(StreamwardError):
         return f"this needs {self.wanted}'s token"
 
 
+class PreconditionMissing(StreamwardError):
+    """An edit that does not say which state it changes."""
+
+    def __str__(self) -> str:
+        return "an edit needs the header If-Match with the ETag that was read, so that nobody's change is lost"
+
+
+class PreconditionFailed(StreamwardError):
+    """Somebody changed the thing since it was read."""
+
+    def __str__(self) -> str:
+        return "it was changed since it was read: read it again"
+
+
+class MalformedOnceKey(StreamwardError):
+    """A text that cannot name a creation."""
+
+    def __str__(self) -> str:
+        return "Idempotency-Key must be 1 to 128 printable characters of ASCII, without spaces"
+
+
 ANSWERS: dict[type[StreamwardError], tuple[int, str]] = {
     MalformedMessage: (400, "malformed-json"),
     BodyCutShort: (400, "body-cut-short"),
     CursorRefused: (400, "bad-cursor"),
     TokenRefused: (401, TokenFault.INVALID),
     RoleRefused: (403, "wrong-role"),
+    PreconditionFailed: (412, "changed-meanwhile"),
     BodyTooLarge: (413, "body-too-large"),
     NotJson: (415, "not-json"),
     InvalidMessage: (422, "invalid-message"),
     MalformedId: (422, "malformed-id"),
+    MalformedOnceKey: (422, "malformed-idempotency-key"),
+    NetworkRefused: (422, "malformed-network"),
+    SourceUrlRefused: (422, "url"),
+    PreconditionMissing: (428, "if-match-missing"),
     StoreUnavailable: (503, "store-unavailable"),
 }
 INTERNAL = Problem(
@@ -76,9 +104,16 @@ def problem_of(error: StreamwardError) -> Problem:
         title=HTTPStatus(status).phrase,
         status=status,
         detail=str(error),
-        reason=error.fault if isinstance(error, TokenRefused) else reason,
+        reason=_reason(error) or reason,
         retry_in_ms=_RETRY_IN_MS.get(type(error)),
     )
+
+
+def _reason(error: StreamwardError) -> str | None:
+    """The word of an error that has several."""
+    if isinstance(error, TokenRefused):
+        return error.fault
+    return error.reason if isinstance(error, SourceUrlRefused) else None
 
 
 def plain_problem(status: int) -> Problem:

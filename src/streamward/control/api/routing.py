@@ -4,15 +4,17 @@
     async def take_thing(caller: Caller, thing_id: str, message: TakeThing) -> Thing | Problem:
         \"\"\"Takes a thing.\"\"\"
 
-`caller` is who bears the token, `message` the body, `query` the query string; any other parameter is an id in the
-path. All are checked before the function runs, the token first: nothing is read for somebody unknown.
+`caller` is who bears the token, `message` the body, `query` the query string, `if_match` and `once_key` the headers of
+conditional edits and of creations that may be repeated; any other parameter is an id in the path. All are checked
+before the function runs, the token first: nothing is read for somebody unknown.
 """
 
 import inspect
+import re
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, TypedDict, TypeVar, Unpack, get_args
+from typing import Any, Generic, TypedDict, TypeVar, Unpack, get_args, get_origin
 
 from fastapi import FastAPI, Request, Response
 from fastapi.routing import APIRoute
@@ -22,7 +24,9 @@ from streamward.control.api.openapi import Schemas
 from streamward.control.api.problems import (
     BodyCutShort,
     BodyTooLarge,
+    MalformedOnceKey,
     NotJson,
+    PreconditionMissing,
     RoleRefused,
     problem_of,
     problem_response,
@@ -36,7 +40,10 @@ from streamward.protocol.problem import Problem
 
 Answering = Callable[..., Awaitable[Any]]
 H = TypeVar("H", bound=Answering)
-_NOT_IDS = {"caller", "message", "query"}
+_NOT_IDS = {"caller", "message", "query", "if_match", "once_key"}
+_ONCE_KEY = re.compile(r"[\x21-\x7e]{1,128}")
+
+T = TypeVar("T")
 
 
 class Access(Enum):
@@ -70,6 +77,14 @@ class Promise:
     refuses: dict[int, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Tagged(Generic[T]):
+    """An answer with the ETag of what it tells."""
+
+    body: T
+    etag: str
+
+
 class Signature:
     """What a route's function takes and gives."""
 
@@ -82,7 +97,9 @@ class Signature:
         self.wants_caller = "caller" in kinds
         given = get_args(taken.return_annotation) or (taken.return_annotation,)
         answers = [kind for kind in given if kind not in (Problem, Response)]
-        self.answer = answers[0] if answers else None
+        self.is_tagged = bool(answers) and get_origin(answers[0]) is Tagged
+        self.answer = get_args(answers[0])[0] if self.is_tagged else next(iter(answers), None)
+        self.headers = tuple(name for name in ("if_match", "once_key") if name in kinds)
 
 
 class Routes:
@@ -104,6 +121,10 @@ class Routes:
     def patch(self, path: str, **told: Unpack[Told]) -> Callable[[H], H]:
         """A route that changes what is named."""
         return self._route("PATCH", path, Promise(**told))
+
+    def delete(self, path: str, **told: Unpack[Told]) -> Callable[[H], H]:
+        """A route that removes what is named."""
+        return self._route("DELETE", path, Promise(**told))
 
     def _route(self, method: str, path: str, promise: Promise) -> Callable[[H], H]:
         def add(function: H) -> H:
@@ -137,7 +158,9 @@ class Routes:
                 return problem_response(answer)
             if isinstance(answer, Response):
                 return answer
-            return Response(encode(answer), status_code=promise.status, media_type="application/json")
+            headers = {"ETag": answer.etag} if isinstance(answer, Tagged) else None
+            body = encode(answer.body if isinstance(answer, Tagged) else answer)
+            return Response(body, status_code=promise.status, media_type="application/json", headers=headers)
 
         return endpoint
 
@@ -149,6 +172,10 @@ class Routes:
                 arguments["caller"] = caller
         for name in signature.path_ids:
             arguments[name] = check_id(name, request.path_params[name])
+        if "if_match" in signature.headers:
+            arguments["if_match"] = _if_match(request)
+        if "once_key" in signature.headers:
+            arguments["once_key"] = _once_key(request)
         if signature.query is not None:
             arguments["query"] = decode_query(request.query_params.multi_items(), signature.query)
         if signature.body is not None:
@@ -176,12 +203,15 @@ class Routes:
             statuses |= {400, 413, 415, 422}
         if signature.path_ids or signature.query is not None:
             statuses.add(422)
+        if "if_match" in signature.headers:
+            statuses |= {412, 428}
         refusals = self.schemas.refusals({**dict.fromkeys(statuses, ""), **promise.refuses})
-        return {promise.status: self.schemas.answer(signature.answer, "Done"), **refusals}
+        answer = self.schemas.answer(signature.answer, "Done", is_tagged=signature.is_tagged)
+        return {promise.status: answer, **refusals}
 
     def _extra(self, path: str, signature: Signature, promise: Promise) -> dict[str, Any]:
         extra: dict[str, Any] = {"security": [] if promise.access is Access.OPEN else [{"bearer": []}]}
-        if parameters := self.schemas.parameters(path, signature.query):
+        if parameters := self.schemas.parameters(path, signature.query, headers=signature.headers):
             extra["parameters"] = parameters
         if signature.body is not None:
             extra["requestBody"] = self.schemas.body(signature.body, required=promise.body_required)
@@ -194,6 +224,20 @@ class _BareRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         endpoint: Callable[[Request], Coroutine[Any, Any, Response]] = self.endpoint
         return endpoint
+
+
+def _if_match(request: Request) -> str:
+    given = request.headers.get("if-match", "").strip()
+    if not given:
+        raise PreconditionMissing
+    return given
+
+
+def _once_key(request: Request) -> str | None:
+    given = request.headers.get("idempotency-key")
+    if given is not None and not _ONCE_KEY.fullmatch(given):
+        raise MalformedOnceKey
+    return given
 
 
 async def _read(request: Request) -> bytes:

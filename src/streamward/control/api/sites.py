@@ -1,18 +1,45 @@
-"""Dial budgets: when a first connection to a site's cameras may go."""
+"""Sites: what operators say of them, and when a first connection to their cameras may go."""
 
+from dataclasses import replace
 from typing import Protocol
 
-from streamward.control.api.routing import Access, Routes
+from msgspec import UnsetType
+
+from streamward.control.api.cameras import check_tag
+from streamward.control.api.problems import PreconditionFailed
+from streamward.control.api.routing import Access, Routes, Tagged
 from streamward.leases import facts
 from streamward.leases.dialing import DialGranted, DialRefusal, DialRefused
 from streamward.leases.store import CameraStore, Dial, DialStore
+from streamward.model.address_policy import AddressPolicy, parse_network
+from streamward.model.camera import Site
 from streamward.model.identity import Caller
-from streamward.model.ids import CameraId, Generation, SiteId
+from streamward.model.ids import CameraId, Generation, SiteId, TenantId
+from streamward.model.source_url import NETWORK, SourceKind
 from streamward.protocol.problem import Problem
-from streamward.protocol.sites import DialFinished, DialToken, NamedDial, SiteBudget
+from streamward.protocol.sites import (
+    LOCAL_KINDS,
+    ChangeSite,
+    CreateSite,
+    DialFinished,
+    DialToken,
+    LocalKind,
+    NamedDial,
+    SiteBudget,
+    SiteDetails,
+    SourceRules,
+)
 from streamward.runtime.journal import Journal
 
 UNKNOWN = Problem(title="Not Found", status=404, detail="there is no such site", reason="site-unknown")
+
+TAKEN = Problem(title="Conflict", status=409, detail="there is a site of that id", reason="site-exists")
+TENANT_NEEDED = Problem(
+    title="Unprocessable Content",
+    status=422,
+    detail="an operator of all tenants names the site's tenant, any other its own or none",
+    reason="tenant-needed",
+)
 
 _NO_SUCH = {404: "There is no such site"}
 _SENTENCES = {
@@ -66,6 +93,86 @@ def add_sites(routes: Routes, store: SiteStore, *, journal: Journal) -> None:
             in_flight=seen.in_flight,
             updated_at=seen.bucket.updated_at,
         )
+
+
+def add_site_edits(routes: Routes, store: SiteStore) -> None:
+    """Adds the routes by which operators describe sites."""
+
+    @routes.post("/v1/sites", access=Access.OPERATOR, status=201, refuses={409: "There is a site of that id"})
+    async def create_site(caller: Caller, message: CreateSite) -> Tagged[SiteDetails] | Problem:
+        """Adds a site."""
+        tenant_id = caller.tenant_id or message.tenant_id
+        if tenant_id is None or message.tenant_id not in (None, tenant_id):
+            return TENANT_NEEDED
+        site = Site(
+            site_id=SiteId(message.site_id),
+            tenant_id=TenantId(tenant_id),
+            policy=message.policy,
+            addresses=_addresses(message.sources),
+        )
+        added = await store.add_site(site, capacity=message.capacity, per_minute=message.refill_rate)
+        return TAKEN if added is None else _tagged(added, message.capacity, message.refill_rate)
+
+    @routes.get("/v1/sites/{site_id}", access=Access.OPERATOR, refuses=_NO_SUCH)
+    async def get_site(caller: Caller, site_id: str) -> Tagged[SiteDetails] | Problem:
+        """Tells a site."""
+        site = await store.find_site(SiteId(site_id), scope=caller.tenant_id)
+        seen = await store.budget(SiteId(site_id), scope=caller.tenant_id)
+        return UNKNOWN if site is None or seen is None else _tagged(site, seen.bucket.capacity, seen.bucket.per_minute)
+
+    @routes.patch("/v1/sites/{site_id}", access=Access.OPERATOR, refuses=_NO_SUCH)
+    async def change_site(
+        caller: Caller, site_id: str, message: ChangeSite, if_match: str
+    ) -> Tagged[SiteDetails] | Problem:
+        """Changes a site in the state that was read."""
+        site = await store.find_site(SiteId(site_id), scope=caller.tenant_id)
+        seen = await store.budget(SiteId(site_id), scope=caller.tenant_id)
+        if site is None or seen is None:
+            return UNKNOWN
+        check_tag(if_match, _tag(site))
+        capacity = seen.bucket.capacity if isinstance(message.capacity, UnsetType) else message.capacity
+        rate = seen.bucket.per_minute if isinstance(message.refill_rate, UnsetType) else message.refill_rate
+        changed = await store.change_site(_changed(site, message), capacity=capacity, per_minute=rate)
+        if changed is None:
+            raise PreconditionFailed
+        return _tagged(changed, capacity, rate)
+
+
+def _changed(site: Site, message: ChangeSite) -> Site:
+    return replace(
+        site,
+        policy=site.policy if isinstance(message.policy, UnsetType) else message.policy,
+        addresses=site.addresses if isinstance(message.sources, UnsetType) else _addresses(message.sources),
+    )
+
+
+def _addresses(rules: SourceRules) -> AddressPolicy:
+    return AddressPolicy(
+        allow=tuple(map(parse_network, rules.allow)),
+        deny=tuple(map(parse_network, rules.deny)),
+        kinds=NETWORK | {SourceKind(kind) for kind in rules.kinds},
+    )
+
+
+def _tag(site: Site) -> str:
+    return f'"{site.revision}"'
+
+
+def _tagged(site: Site, capacity: int, rate: float) -> Tagged[SiteDetails]:
+    local: list[LocalKind] = [kind for kind in LOCAL_KINDS if kind in site.addresses.kinds]
+    told = SiteDetails(
+        site_id=site.site_id,
+        tenant_id=site.tenant_id,
+        policy=site.policy,
+        capacity=capacity,
+        refill_rate=rate,
+        sources=SourceRules(
+            allow=[str(network) for network in site.addresses.allow],
+            deny=[str(network) for network in site.addresses.deny],
+            kinds=local,
+        ),
+    )
+    return Tagged(told, _tag(site))
 
 
 def _dial(site_id: str, message: NamedDial) -> Dial:

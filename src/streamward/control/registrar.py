@@ -1,0 +1,200 @@
+"""Cameras as operators create and change them: URLs checked, credentials sealed, nobody's change lost.
+
+A credential can be replaced, but not read, and not sent elsewhere: it stays with the place (scheme, host, port) that it
+was given for. Each of these is one conditional change in the store.
+"""
+
+import hashlib
+import hmac
+import uuid
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from msgspec import UnsetType
+
+from streamward.leases.store import CameraStore, Once, Repeated
+from streamward.model.camera import Camera, Site
+from streamward.model.identity import Caller
+from streamward.model.ids import CameraId, SiteId
+from streamward.model.secret import MASK, Secret
+from streamward.model.source_url import Credential, Source, SourceUrl, SourceUrlRefused, parse
+from streamward.model.vault import CredentialUnreadable, CredentialVault, Sealed
+from streamward.protocol import codec
+from streamward.protocol.cameras import ChangeCamera, CreateCamera
+from streamward.protocol.fields import ClearText
+from streamward.protocol.problem import Problem
+
+SITE_UNKNOWN = Problem(title="Unprocessable Content", status=422, detail="there is no such site", reason="site-unknown")
+TAKEN = Problem(title="Conflict", status=409, detail="there is a camera of that id", reason="camera-exists")
+KEY_REUSED = Problem(
+    title="Conflict",
+    status=409,
+    detail="this Idempotency-Key was used for something else",
+    reason="idempotency-key-reused",
+)
+CREDENTIAL_TWICE = Problem(
+    title="Unprocessable Content",
+    status=422,
+    detail="give user and password in the URL or in fields, not in both; a password needs a user",
+    reason="credential-ambiguous",
+)
+CREDENTIAL_NEEDED = Problem(
+    title="Unprocessable Content",
+    status=422,
+    detail="give user and password again: they are kept for the same scheme, host and port only",
+    reason="credential-needed",
+)
+_UNDATED = datetime(1970, 1, 1, tzinfo=UTC)  # the store dates what it writes
+_MASKED = Credential(user=Secret(MASK), password=Secret(""))
+
+T = TypeVar("T")
+
+
+class Registrar:
+    """Writes cameras into the register."""
+
+    def __init__(self, store: CameraStore, vault: CredentialVault, *, digest_key: bytes) -> None:
+        self._store = store
+        self._vault = vault
+        self._digest_key = digest_key
+
+    async def create(self, caller: Caller, message: CreateCamera, once_key: str | None) -> Camera | Problem:
+        """Adds a camera; repeated under the same name it answers as it did the first time."""
+        site = await self._store.find_site(SiteId(message.site_id), scope=caller.tenant_id)
+        if site is None:
+            return SITE_UNKNOWN
+        source = _given(site, message)
+        if isinstance(source, Problem):
+            return source
+        camera_id = CameraId(message.camera_uuid or str(uuid.uuid4()))
+        camera = self._new(site, camera_id, source=source, message=message)
+        once = None if once_key is None else self._once(caller, once_key, message)
+        added = await self._store.add_camera(camera, once=once)
+        if isinstance(added, Repeated):
+            is_same = once is not None and hmac.compare_digest(added.digest, once.digest)
+            return _as_made(camera, added) if is_same else KEY_REUSED
+        return added or TAKEN
+
+    async def change(self, caller: Caller, camera: Camera, message: ChangeCamera) -> Camera | Problem | None:
+        """Changes a camera as it was read; None: somebody changed it meanwhile."""
+        site_id = SiteId(_or(message.site_id, camera.site_id))
+        site = await self._store.find_site(site_id, scope=caller.tenant_id)
+        if site is None or site.tenant_id != camera.tenant_id:
+            return SITE_UNKNOWN
+        changed = self._with_source(camera, site, message)
+        if isinstance(changed, Problem):
+            return changed
+        return await self._store.change_camera(
+            replace(
+                changed,
+                site_id=site_id,
+                enabled=_or(message.enabled, camera.enabled),
+                do_not_process=_or(message.do_not_process, camera.do_not_process),
+            )
+        )
+
+    def _new(self, site: Site, camera_id: CameraId, *, source: Source, message: CreateCamera) -> Camera:
+        camera = Camera(
+            camera_id=camera_id,
+            tenant_id=site.tenant_id,
+            site_id=site.site_id,
+            rtsp_url=str(source.url),
+            enabled=message.enabled,
+            do_not_process=message.do_not_process,
+            updated_at=_UNDATED,
+        )
+        if source.credential is None:
+            return camera
+        return replace(camera, sealed=self._seal(camera, source.credential), credential_version=1)
+
+    def _with_source(self, camera: Camera, site: Site, message: ChangeCamera) -> Camera | Problem:
+        """The camera with the URL and credential that it shall have, judged by the site where it shall stand."""
+        if site.site_id == camera.site_id and _leaves_source(message):
+            return camera  # also if the site would not allow it any more: it must be possible to disable it
+        text = camera.rtsp_url if isinstance(message.rtsp_url, UnsetType) else message.rtsp_url.secret.reveal()
+        source = _source(site, text, username=_clear(message.username), password=_clear(message.password))
+        if isinstance(source, Problem):
+            return source
+        is_masked = source.credential == _MASKED
+        names_none = isinstance(message.rtsp_url, UnsetType) and source.credential is None
+        if is_masked and (camera.sealed is None or _place(camera) != _place_of(source.url)):
+            return CREDENTIAL_NEEDED
+        moved = replace(camera, rtsp_url=str(source.url))
+        return moved if is_masked or names_none else self._replaced(moved, source.credential)
+
+    def _replaced(self, camera: Camera, credential: Credential | None) -> Camera:
+        """With another credential; the same one given again is no change."""
+        if self._is_known(camera, credential):
+            return camera
+        sealed = None if credential is None else self._seal(camera, credential)
+        return replace(camera, sealed=sealed, credential_version=camera.credential_version + 1)
+
+    def _is_known(self, camera: Camera, credential: Credential | None) -> bool:
+        if camera.sealed is None or credential is None:
+            return camera.sealed is None and credential is None
+        try:
+            return credential == self._vault.open(camera.sealed, tenant_id=camera.tenant_id, camera_id=camera.camera_id)
+        except CredentialUnreadable:
+            return False  # its key is lost: giving it again is the remedy
+
+    def _seal(self, camera: Camera, credential: Credential) -> Sealed:
+        return self._vault.seal(credential, tenant_id=camera.tenant_id, camera_id=camera.camera_id)
+
+    def _once(self, caller: Caller, key: str, message: CreateCamera) -> Once:
+        """Names are the caller's own, and a digest without the key tells nothing of a password."""
+        digest = hmac.new(self._digest_key, codec.encode(message), hashlib.sha256).hexdigest()
+        return Once(subject=f"{caller.tenant_id or ''}/{caller.subject}", key=key, digest=digest)
+
+
+def _given(site: Site, message: CreateCamera) -> Source | Problem:
+    source = _source(
+        site, message.rtsp_url.secret.reveal(), username=_clear(message.username), password=_clear(message.password)
+    )
+    return CREDENTIAL_NEEDED if isinstance(source, Source) and source.credential == _MASKED else source
+
+
+def _source(site: Site, text: str, *, username: Secret | None, password: Secret | None) -> Source | Problem:
+    """The source that a URL and the fields beside it name, if the site allows it."""
+    source = parse(text, kinds=site.addresses.kinds)
+    if fault := site.addresses.judge_url(source.url):
+        return Problem(
+            title="Unprocessable Content",
+            status=422,
+            detail="the site's address policy does not allow this address",
+            reason=fault,
+        )
+    if username is None and password is None:
+        return source
+    if username is None or source.credential is not None:
+        return CREDENTIAL_TWICE
+    return replace(source, credential=Credential(user=username, password=password or Secret("")))
+
+
+def _leaves_source(message: ChangeCamera) -> bool:
+    return all(isinstance(each, UnsetType) for each in (message.rtsp_url, message.username, message.password))
+
+
+def _as_made(camera: Camera, made: Repeated) -> Camera:
+    """What the first of two equal creations was answered with."""
+    return replace(camera, camera_id=made.camera_id, updated_at=made.made_at, revision=1)
+
+
+def _place(camera: Camera) -> tuple[object, ...] | None:
+    """Where a credential is good for; None: the URL is from before URLs were checked."""
+    try:
+        return _place_of(parse(camera.rtsp_url).url)
+    except SourceUrlRefused:
+        return None
+
+
+def _place_of(url: SourceUrl) -> tuple[object, ...]:
+    return url.kind, url.host, url.port
+
+
+def _clear(given: ClearText | UnsetType | None) -> Secret | None:
+    return given.secret if isinstance(given, ClearText) else None
+
+
+def _or(given: T | UnsetType, known: T) -> T:
+    return known if isinstance(given, UnsetType) else given
