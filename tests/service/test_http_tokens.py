@@ -87,7 +87,7 @@ async def test_a_remembered_token_ends_with_its_lifetime() -> None:
 
 def test_tokens_of_every_key_on_the_ring_count() -> None:
     clock, old = ManualClock(), new_keyring()
-    ring = Keyring(KEYRING.signing, {old.signing.kid: old.signing.private.public_key()})
+    ring = Keyring(KEYRING.signing, old.signing)
     check = TokenCheck(ring, clock=clock)
     assert check.caller(signed(old, claims(NOW))).subject == "r1"
     assert check.caller(signed(KEYRING, claims(NOW))).subject == "r1"

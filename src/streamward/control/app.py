@@ -13,7 +13,8 @@ from typing import Protocol
 from streamward.control import credentials, demo
 from streamward.control.api.application import create_app
 from streamward.control.keeper import ReclaimKeeper
-from streamward.control.keys import load_keyring, make_key
+from streamward.control.key_watch import WatchedKeys
+from streamward.control.keys import make_key
 from streamward.control.master_keys import MasterKeys
 from streamward.control.server import HttpServer, listen
 from streamward.control.sole import sole_use
@@ -72,7 +73,7 @@ async def serve(settings: Settings, *, with_demo: bool, announce: Announce) -> N
     clock, bell, journal = SystemClock(), Bell(), Journal()
     journal.subscribe(log.log_fact)
     with _held(settings) as listener:
-        tokens = TokenCheck(load_keyring(settings.key_file), clock=clock)
+        tokens = TokenCheck(WatchedKeys(settings.key_file, clock=clock), clock=clock)
         vault = AesVault(_master_keys(settings).read)
         async with _opened(settings) as register:  # closed before it serves: that wipes SQLite's journal too
             await credentials.seal_urls(register, vault)

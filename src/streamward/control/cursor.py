@@ -1,11 +1,12 @@
 """Cursors of listings: opaque, and good only for the listing that gave them.
 
 A cursor is the position it stands for and a code over that position and the listing's filters, so that an edited one,
-one of another listing and one of another tenant are all refused. Every control plane with the same key accepts it.
+one of another listing and one of another tenant are all refused. Every control plane with the same keys accepts it.
 """
 
 import base64
 import hmac
+from collections.abc import Callable
 from typing import Any
 
 from streamward.model.errors import StreamwardError
@@ -24,13 +25,12 @@ class CursorRefused(StreamwardError):
 class Cursors:
     """Makes and reads cursors."""
 
-    def __init__(self, key: bytes) -> None:
-        self._key = key
+    def __init__(self, keys: Callable[[], list[bytes]]) -> None:
+        self._keys = keys  # the first seals, every one opens
 
     def seal(self, position: str, *, filters: Any) -> str:
         """The cursor that goes on after `position` in the listing with those filters."""
-        code = hmac.digest(self._key, encode([filters, position]), "sha256")[:_CODE_LENGTH]
-        return base64.urlsafe_b64encode(code + position.encode()).decode().rstrip("=")
+        return _sealed(self._keys()[0], position, filters=filters)
 
     def open(self, cursor: str, *, filters: Any) -> str:
         """The position that a cursor stands for."""
@@ -40,6 +40,14 @@ class Cursors:
         except ValueError:
             raise CursorRefused from None
         # Compared as text: base64 has several spellings of the same bytes.
-        if not hmac.compare_digest(cursor.encode(), self.seal(position, filters=filters).encode()):
+        given = cursor.encode()
+        if not any(
+            hmac.compare_digest(given, _sealed(key, position, filters=filters).encode()) for key in self._keys()
+        ):
             raise CursorRefused
         return position
+
+
+def _sealed(key: bytes, position: str, *, filters: Any) -> str:
+    code = hmac.digest(key, encode([filters, position]), "sha256")[:_CODE_LENGTH]
+    return base64.urlsafe_b64encode(code + position.encode()).decode().rstrip("=")

@@ -7,6 +7,7 @@ was given for. Each of these is one conditional change in the store.
 import hashlib
 import hmac
 import uuid
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TypeVar
@@ -54,10 +55,10 @@ T = TypeVar("T")
 class Registrar:
     """Writes cameras into the register."""
 
-    def __init__(self, store: CameraStore, vault: CredentialVault, *, digest_key: bytes) -> None:
+    def __init__(self, store: CameraStore, vault: CredentialVault, *, digest_keys: Callable[[], list[bytes]]) -> None:
         self._store = store
         self._vault = vault
-        self._digest_key = digest_key
+        self._digest_keys = digest_keys  # the newest first
 
     async def create(self, caller: Caller, message: CreateCamera, once_key: str | None) -> Camera | Problem:
         """Adds a camera; repeated under the same name it answers as it did the first time."""
@@ -72,8 +73,7 @@ class Registrar:
         once = None if once_key is None else self._once(caller, once_key, message)
         added = await self._store.add_camera(camera, once=once)
         if isinstance(added, Repeated):
-            is_same = once is not None and hmac.compare_digest(added.digest, once.digest)
-            return _as_made(camera, added) if is_same else KEY_REUSED
+            return _as_made(camera, added) if self._is_same(message, added) else KEY_REUSED
         return added or TAKEN
 
     async def change(self, caller: Caller, camera: Camera, message: ChangeCamera) -> Camera | Problem | None:
@@ -143,8 +143,16 @@ class Registrar:
 
     def _once(self, caller: Caller, key: str, message: CreateCamera) -> Once:
         """Names are the caller's own, and a digest without the key tells nothing of a password."""
-        digest = hmac.new(self._digest_key, codec.encode(message), hashlib.sha256).hexdigest()
+        digest = _digest(self._digest_keys()[0], message)
         return Once(subject=f"{caller.tenant_id or ''}/{caller.subject}", key=key, digest=digest)
+
+    def _is_same(self, message: CreateCamera, made: Repeated) -> bool:
+        """Whether the first creation was this one; its digest may be from before a change of keys."""
+        return any(hmac.compare_digest(made.digest, _digest(key, message)) for key in self._digest_keys())
+
+
+def _digest(key: bytes, message: CreateCamera) -> str:
+    return hmac.new(key, codec.encode(message), hashlib.sha256).hexdigest()
 
 
 def _given(site: Site, message: CreateCamera) -> Source | Problem:

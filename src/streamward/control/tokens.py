@@ -5,19 +5,23 @@ is bounded, lasts. Not guaranteed: that a token that got out can be called back;
 runner registers a new incarnation.
 """
 
+import base64
+import binascii
+import re
 import secrets
 from datetime import timedelta
 from enum import StrEnum
-from typing import Any
+from typing import NamedTuple
 
 import jwt
 import msgspec
 
-from streamward.control.keys import Keyring
+from streamward.control.keys import Keys
 from streamward.model.errors import StreamwardError
 from streamward.model.identity import Caller, Role
 from streamward.model.ids import Incarnation, RunnerId, TenantId, check_id
-from streamward.protocol.tokens import ALGORITHM, AUDIENCE, ISSUER, Claims
+from streamward.protocol import codec
+from streamward.protocol.tokens import ALGORITHM, AUDIENCE, ISSUER, Claims, Head
 from streamward.runtime.clock import Clock
 
 DEFAULT_LIFETIME = timedelta(minutes=15)
@@ -27,8 +31,9 @@ _HOURS = LONGEST_LIFETIME // timedelta(hours=1)
 LONGEST_TOKEN = 4096  # characters
 REMEMBERED = 10_000  # tokens: an Ed25519 check costs more than the call it guards
 
-# Signature, audience and issuer are PyJWT's to check; instants are ours, since they go by the clock port.
-_OPTIONS: Any = {"verify_exp": False, "verify_iat": False, "verify_nbf": False}
+# base64 without padding or anything between, and one spelling only of the 64 bytes of a signature: a second spelling
+# of a good token would be another token to whoever remembers or revokes one.
+_FORM = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{85}[AQgw]")
 
 
 class TokenFault(StrEnum):
@@ -71,8 +76,8 @@ class LifetimeRefused(StreamwardError):
 class TokenMint:
     """Makes tokens."""
 
-    def __init__(self, keyring: Keyring, *, clock: Clock) -> None:
-        self._keyring = keyring
+    def __init__(self, keys: Keys, *, clock: Clock) -> None:
+        self._keys = keys
         self._clock = clock
 
     def runner(
@@ -112,20 +117,28 @@ class TokenMint:
             inc=caller.incarnation,
             tenant=caller.tenant_id,
         )
-        signing = self._keyring.signing
+        signing = self._keys.signing
         return jwt.encode(
             msgspec.to_builtins(claims), signing.private, algorithm=ALGORITHM, headers={"kid": signing.kid}
         )
 
 
+class _Known(NamedTuple):
+    """A token that was checked."""
+
+    caller: Caller
+    expires: int
+    kid: str
+
+
 class TokenCheck:
     """Says who bears a token, and remembers what it has checked."""
 
-    def __init__(self, keyring: Keyring, *, clock: Clock, remember: int = REMEMBERED) -> None:
-        self._keyring = keyring
+    def __init__(self, keys: Keys, *, clock: Clock, remember: int = REMEMBERED) -> None:
+        self._keys = keys
         self._clock = clock
         self._remember_at_most = remember
-        self._known: dict[str, tuple[Caller, int]] = {}
+        self._known: dict[str, _Known] = {}
 
     @property
     def remembered(self) -> int:
@@ -137,36 +150,52 @@ class TokenCheck:
         now = int(self._clock.wall().timestamp())
         known = self._known.get(token)
         if known is None:
-            claims = self._claims(token)
+            kid, claims = self._read(token)
             _check_lifetime(claims, now)
-            known = (_bearer(claims), claims.exp)
+            known = _Known(_bearer(claims), claims.exp, kid)
             self._remember(token, known)
-        caller, expires = known
-        if expires <= now:
+        elif self._keys.find(known.kid) is None:  # its key was taken away meanwhile
+            self._known.pop(token, None)
+            raise TokenRefused(TokenFault.INVALID)
+        if known.expires <= now:
             self._known.pop(token, None)
             raise TokenRefused(TokenFault.EXPIRED)
-        return caller
+        return known.caller
 
-    def derive(self, purpose: str) -> bytes:
-        """A secret for one other purpose, on which all control planes with these keys agree."""
-        return self._keyring.signing.derive(purpose)
+    def derive(self, purpose: str) -> list[bytes]:
+        """Secrets for one other purpose, on which all control planes with these keys agree: make with the first."""
+        return self._keys.derive(purpose)
 
-    def _claims(self, token: str) -> Claims:
-        if len(token) > LONGEST_TOKEN:
-            raise TokenRefused(TokenFault.INVALID)
+    def _read(self, token: str) -> tuple[str, Claims]:
+        """The name of the key that signed it, and what it says."""
         try:
-            key = self._keyring.find(jwt.get_unverified_header(token).get("kid"))
+            kid = _head(token).kid
+            key = self._keys.find(kid)
             if key is None:
                 raise TokenRefused(TokenFault.INVALID)
-            payload = jwt.decode(token, key, algorithms=[ALGORITHM], audience=AUDIENCE, issuer=ISSUER, options=_OPTIONS)
-            return msgspec.convert(payload, Claims)
-        except (jwt.InvalidTokenError, msgspec.ValidationError):
+            payload = jwt.PyJWS().decode(token, key, algorithms=[ALGORITHM])
+            claims = codec.decode(payload, Claims)
+        except (jwt.InvalidTokenError, codec.MalformedMessage):
             raise TokenRefused(TokenFault.INVALID) from None
+        if (claims.iss, claims.aud) != (ISSUER, AUDIENCE):
+            raise TokenRefused(TokenFault.INVALID)
+        return kid, claims
 
-    def _remember(self, token: str, known: tuple[Caller, int]) -> None:
+    def _remember(self, token: str, known: _Known) -> None:
         if len(self._known) >= self._remember_at_most:
             self._known.pop(next(iter(self._known)))
         self._known[token] = known
+
+
+def _head(token: str) -> Head:
+    """What the token says of itself, if it is written in the one way in which we write tokens."""
+    if len(token) > LONGEST_TOKEN or not _FORM.fullmatch(token):
+        raise TokenRefused(TokenFault.INVALID)
+    head, _, _ = token.partition(".")
+    try:
+        return codec.decode(base64.urlsafe_b64decode(head + "=" * (-len(head) % 4)), Head)
+    except binascii.Error:
+        raise TokenRefused(TokenFault.INVALID) from None
 
 
 def _check_lifetime(claims: Claims, now: int) -> None:

@@ -57,8 +57,10 @@ def create_app(
     service = LeaseService(store, journal, courier=courier)
     routes = Routes(app, tokens=tokens)
     add_leases(routes, service, cameras=store)  # first: routes are tried in order, and these are called most
-    add_cameras(routes, store, cursors=Cursors(tokens.derive("cursor")))
-    add_camera_edits(routes, store, registrar=Registrar(store, vault, digest_key=tokens.derive("once")))
+    add_cameras(routes, store, cursors=Cursors(functools.partial(tokens.derive, "cursor")))
+    add_camera_edits(
+        routes, store, registrar=Registrar(store, vault, digest_keys=functools.partial(tokens.derive, "once"))
+    )
     add_camera_sources(routes, store, courier=courier)
     add_runners(routes, store, service=service)
     add_sites(routes, store, journal=journal)
