@@ -88,6 +88,27 @@ class LeaseSettings(_Part):
         return self
 
 
+class TlsSettings(_Part):
+    """What the control plane speaks TLS with; without a certificate it speaks plain HTTP."""
+
+    certificate: Annotated[
+        Path | None, Field(description="File with the certificate to serve TLS with, and those up to its root, as PEM")
+    ] = None
+    key: Annotated[Path | None, Field(description="File with the certificate's key, as PEM without a password")] = None
+    client_ca: Annotated[
+        Path | None,
+        Field(description="File with the CA whose certificates clients must show; without it they need none"),
+    ] = None
+
+    @model_validator(mode="after")
+    def _fit_each_other(self) -> Self:
+        if (self.certificate is None) != (self.key is None):
+            raise ValueError(f"{PREFIX}TLS_CERTIFICATE and {PREFIX}TLS_KEY must be set together")
+        if self.client_ca is not None and self.certificate is None:
+            raise ValueError(f"{PREFIX}TLS_CLIENT_CA needs {PREFIX}TLS_CERTIFICATE and {PREFIX}TLS_KEY too")
+        return self
+
+
 class LogSettings(_Part):
     """What this process writes to its standard error."""
 
@@ -133,6 +154,7 @@ class Settings(BaseSettings):
         ),
     ] = None
     database: DatabaseSettings = DatabaseSettings()
+    tls: TlsSettings = TlsSettings()
     lease: LeaseSettings = LeaseSettings()
     log: LogSettings = LogSettings()
     failpoints: Annotated[
@@ -249,6 +271,8 @@ def _kind(annotation: Any) -> str:
     choices = getattr(annotation, "__args__", ())
     if choices and all(isinstance(choice, str) for choice in choices):
         return ", ".join(f"`{choice}`" for choice in choices)
+    if Path in choices:
+        return "path"
     if SecretStr in choices:
         return "URL"
     return {"str": "text", "int": "whole number", "float": "seconds", "Path": "path"}[annotation.__name__]

@@ -5,6 +5,7 @@ import os
 import re
 import select
 import signal
+import ssl
 import subprocess
 import sys
 import time
@@ -45,12 +46,13 @@ def run(*args: str, data: Path, **settings: object) -> subprocess.CompletedProce
 class ControlProcess:
     """`streamward control`, serving."""
 
-    def __init__(self, process: subprocess.Popen[bytes], *, data: Path) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], *, data: Path, trust: ssl.SSLContext | None = None) -> None:
         self.process = process
         self.data = data
         self.said = ""
         self.url = self._read_address()
-        httpx.get(f"{self.url}/ready", timeout=READY_WITHIN).raise_for_status()
+        self._trust: ssl.SSLContext | bool = trust or True
+        httpx.get(f"{self.url}/ready", timeout=READY_WITHIN, verify=self._trust).raise_for_status()
 
     def token(self, *args: str) -> str:
         """A token, minted by the command line."""
@@ -61,7 +63,7 @@ class ControlProcess:
     def client(self, *args: str) -> httpx.Client:
         """A client with a token of its own: `client("--runner", "r1")`."""
         headers = {"Authorization": f"Bearer {self.token(*args)}"}
-        return httpx.Client(base_url=self.url, headers=headers, timeout=30)
+        return httpx.Client(base_url=self.url, headers=headers, timeout=30, verify=self._trust)
 
     def stop(self, by: signal.Signals = signal.SIGTERM) -> tuple[int, float]:
         """Asks it to end; returns its exit code and how many seconds it took."""
@@ -83,8 +85,10 @@ class ControlProcess:
 
 
 @contextlib.contextmanager
-def control(data: Path, *args: str, **settings: object) -> Iterator[ControlProcess]:
-    """A control plane that serves; its log is shown if the test fails."""
+def control(
+    data: Path, *args: str, trust: ssl.SSLContext | None = None, **settings: object
+) -> Iterator[ControlProcess]:
+    """A control plane that serves, over TLS with what a client trusts; its log is shown if the test fails."""
     log = data.parent / f"{data.name}.{time.monotonic_ns()}.log"
     with log.open("w") as err:
         process = subprocess.Popen(
@@ -95,7 +99,7 @@ def control(data: Path, *args: str, **settings: object) -> Iterator[ControlProce
             stderr=err,
         )
     try:
-        yield ControlProcess(process, data=data)
+        yield ControlProcess(process, data=data, trust=trust)
     except BaseException as err:
         err.add_note(f"log of streamward control ({log.name}):\n{log.read_text()[-20_000:]}")
         raise

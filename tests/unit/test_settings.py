@@ -56,6 +56,27 @@ def test_the_environment_wins_over_the_file(tmp_path: Path) -> None:
     assert (settings.port, settings.lease.ttl_s, settings.lease.renew_interval_s) == (2, 40.0, 3.0)
 
 
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"TLS_CERTIFICATE": "c.pem"}, ["CERTIFICATE", "KEY"]),
+        ({"TLS_KEY": "c.key"}, ["CERTIFICATE", "KEY"]),
+        ({"TLS_CLIENT_CA": "ca.pem"}, ["CLIENT_CA", "CERTIFICATE", "KEY"]),
+    ],
+    ids=["certificate alone", "key alone", "client CA alone"],
+)
+def test_parts_of_tls_alone_are_refused_by_name(given: dict[str, str], named: list[str]) -> None:
+    said = refusal(**given)
+    assert all(f"STREAMWARD_TLS_{name}" in said for name in named)
+    assert ";" not in said
+
+
+def test_the_files_of_tls_are_read() -> None:
+    names = {"CERTIFICATE": "c.pem", "KEY": "c.key", "CLIENT_CA": "ca.pem"}
+    tls = load({f"STREAMWARD_TLS_{name}": value for name, value in names.items()}, file=NOWHERE).tls
+    assert (tls.certificate, tls.key, tls.client_ca) == (Path("c.pem"), Path("c.key"), Path("ca.pem"))
+
+
 def test_timings_that_contradict_each_other_are_refused_by_name() -> None:
     said = refusal(LEASE_TTL_S="8", LEASE_RENEW_INTERVAL_S="3.5")
     assert said == (
@@ -104,7 +125,7 @@ def test_the_page_and_the_example_tell_every_setting() -> None:
         assert f"| `{variable.name}` |" in render_page()
         assert f"# {variable.name}=" in render_example()
         assert variable.meaning
-    assert len(variables()) == 10
+    assert len(variables()) == 13
 
 
 def test_the_example_with_everything_uncommented_is_the_defaults(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def _welcome(address: str, *, database: str, data: str, with_demo: bool) -> str:
     where = "" if data == "data" else f"STREAMWARD_DATA={shlex.quote(data)} "
     body = '{"runner_id":"r1","camera_uuid":"harbour-1","ttl_seconds":10}'
     call = """curl -sw '\\n' -H "Authorization: Bearer $TOKEN\""""
-    is_exposed = not re.search(r"//(127\.|localhost|\[::1\])", address)
+    is_exposed = not re.match(r"https:|http://(127\.|localhost|\[::1\])", address)
     sent = f"-H 'Content-Type: application/json' -d '{body}'"
     lines = [
         f"Streamward {__version__} control plane",

@@ -18,6 +18,7 @@ from streamward.control.keys import make_key
 from streamward.control.master_keys import MasterKeys
 from streamward.control.server import HttpServer, listen
 from streamward.control.sole import sole_use
+from streamward.control.tls import Tls, TlsFiles
 from streamward.control.tokens import TokenCheck
 from streamward.drivers.memory import MemoryDatabase, MemoryStore
 from streamward.drivers.sql.store import SqlStore
@@ -32,7 +33,7 @@ from streamward.runtime.bell import Bell
 from streamward.runtime.clock import Clock, SystemClock
 from streamward.runtime.journal import Journal
 from streamward.runtime.service import Service
-from streamward.settings import LeaseSettings, LogSettings, Settings
+from streamward.settings import LeaseSettings, LogSettings, Settings, TlsSettings
 
 _SQLITE = "sqlite:///"
 
@@ -72,6 +73,7 @@ async def serve(settings: Settings, *, with_demo: bool, announce: Announce) -> N
     _write_logs(settings.log)
     clock, bell, journal = SystemClock(), Bell(), Journal()
     journal.subscribe(log.log_fact)
+    tls = _tls(settings.tls)
     with _held(settings) as listener:
         tokens = TokenCheck(WatchedKeys(settings.key_file, clock=clock), clock=clock)
         vault = AesVault(_master_keys(settings).read)
@@ -84,10 +86,14 @@ async def serve(settings: Settings, *, with_demo: bool, announce: Announce) -> N
             await _open(store, settings)
             if with_demo:
                 await demo.seed(store, clock=clock)
-            async with Service("reclaim", ReclaimKeeper(store, journal), journal=journal):
+            async with (
+                Service("reclaim", ReclaimKeeper(store, journal), journal=journal),
+                contextlib.nullcontext() if tls is None else tls.followed(journal),
+            ):
                 gc.freeze()  # what was loaded lives as long as the process: looking through it stalls every call
-                announce(address=_address(listener), database=without_credentials(settings.database_url))
-                await HttpServer(app, on_stop=bell.ring).serve(sockets=[listener])
+                announce(address=_address(listener, tls), database=without_credentials(settings.database_url))
+                context = None if tls is None else tls.context
+                await HttpServer(app, on_stop=bell.ring, tls=context).serve(sockets=[listener])
         finally:
             await store.close()
 
@@ -169,6 +175,13 @@ def _write_logs(settings: LogSettings) -> None:
         logging.getLogger(chatty).setLevel(logging.WARNING)
 
 
-def _address(listener: socket.socket) -> str:
+def _tls(settings: TlsSettings) -> Tls | None:
+    if settings.certificate is None or settings.key is None:
+        return None
+    return Tls(TlsFiles(certificate=settings.certificate, key=settings.key, client_ca=settings.client_ca))
+
+
+def _address(listener: socket.socket, tls: Tls | None) -> str:
+    scheme = "http" if tls is None else "https"
     host, port, *_ = listener.getsockname()
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"

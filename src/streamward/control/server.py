@@ -5,6 +5,7 @@ import contextlib
 import os
 import signal
 import socket
+import ssl
 from collections.abc import Callable, Iterator
 
 import uvicorn
@@ -42,7 +43,7 @@ def listen(host: str, port: int) -> socket.socket:
 class HttpServer(uvicorn.Server):
     """uvicorn, except for its signals: it would end the process by the signal that stopped it."""
 
-    def __init__(self, app: ASGIApp, *, on_stop: Callable[[], None]) -> None:
+    def __init__(self, app: ASGIApp, *, on_stop: Callable[[], None], tls: ssl.SSLContext | None = None) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
@@ -56,6 +57,8 @@ class HttpServer(uvicorn.Server):
                 timeout_graceful_shutdown=GRACE,
             )
         )
+        self.config.load()
+        self.config.ssl = tls  # ours: uvicorn makes its own from files, once
         self._on_stop = on_stop
 
     @contextlib.contextmanager
