@@ -1,9 +1,7 @@
 """The keeper as a service, on virtual time: what it does with leases whose owners fell silent."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from streamward.control.keeper import ReclaimKeeper
@@ -19,6 +17,7 @@ from streamward.runtime.journal import Journal
 from streamward.runtime.service import Service
 from streamward.runtime.virtual_time import run
 from tests.support.builders import a_camera
+from tests.support.clocks import LoopClock
 
 T = TypeVar("T")
 
@@ -26,19 +25,6 @@ SITE, TENANT = SiteId("site-1"), TenantId("tenant-1")
 CAMERA = CameraId("cam-1")
 SILENT = Owner(RunnerId("silent"), Incarnation("i1"))
 HEARD = Owner(RunnerId("heard"), Incarnation("i1"))
-START = datetime(2026, 1, 1, tzinfo=UTC)
-
-
-class LoopClock:
-    """Time as the virtual loop tells it; the wall clock can be set."""
-
-    shift = 0.0
-
-    def wall(self) -> datetime:
-        return START + timedelta(seconds=self.boot() + self.shift)
-
-    def boot(self) -> float:
-        return asyncio.get_running_loop().time()
 
 
 class Beats:

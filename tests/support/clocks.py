@@ -1,5 +1,6 @@
-"""The clock that tests move by hand."""
+"""Clocks of tests: one that is moved by hand, and one that goes with the loop."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -21,3 +22,15 @@ class ManualClock:
     def advance(self, seconds: float) -> None:
         """Lets time pass."""
         self._elapsed += seconds
+
+
+class LoopClock:
+    """Time as the virtual loop tells it; the wall clock can be set."""
+
+    shift = 0.0
+
+    def wall(self) -> datetime:
+        return START + timedelta(seconds=self.boot() + self.shift)
+
+    def boot(self) -> float:
+        return asyncio.get_running_loop().time()
