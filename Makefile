@@ -20,6 +20,7 @@ up: $(VENV)/.control ## start a control plane on SQLite with a small seeded flee
 
 test: $(VENV)/.dev ## set up the test servers that this machine can have, then run every test
 	@scripts/postgresql
+	@scripts/rabbitmq
 	$(BIN)/python -m pytest -n $(WORKERS) $(call present,$(PARALLEL))
 	$(BIN)/python -m pytest $(call present,$(SERIAL))
 

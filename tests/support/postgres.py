@@ -10,7 +10,6 @@ import itertools
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Iterator
@@ -20,6 +19,7 @@ import asyncpg
 import pytest
 
 from streamward.drivers.sql.migrate import migrate
+from tests.support.ports import free_port
 
 _PACKAGED = Path("/usr/lib/postgresql")
 _USER = "postgres"
@@ -48,7 +48,7 @@ class PostgresServer:
         self._made: set[str] = set()
         self._folder = Path(tempfile.mkdtemp(prefix="swpg-", dir="/tmp"))
         self._process: subprocess.Popen[bytes] | None = None
-        self.port = _free_port()
+        self.port = free_port()
 
     def start(self) -> None:
         if os.geteuid() == 0:
@@ -152,10 +152,3 @@ async def database(postgres: PostgresServer) -> AsyncIterator[str]:
 async def emptied(postgres: PostgresServer) -> str:
     """A migrated database without rows, by name; for tests that leave its schema alone."""
     return await postgres.emptied("test_emptied")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

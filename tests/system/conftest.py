@@ -1,5 +1,6 @@
 """What system tests share."""
 
 from tests.support.postgres import database, emptied, postgres
+from tests.support.rabbitmq import mortal_rabbitmq, rabbitmq
 
-__all__ = ["database", "emptied", "postgres"]
+__all__ = ["database", "emptied", "mortal_rabbitmq", "postgres", "rabbitmq"]
