@@ -1,6 +1,8 @@
 """Tokens as an attacker or a careless client would make them."""
 
 import base64
+import json
+from collections.abc import Callable
 from typing import Any
 
 import jwt
@@ -52,3 +54,22 @@ def with_other_payload(token: str, payload: dict[str, Any]) -> str:
     """A good token whose claims were exchanged."""
     head, _, code = token.split(".")
     return ".".join([head, base64.urlsafe_b64encode(msgspec.json.encode(payload)).decode().rstrip("="), code])
+
+
+def segment(part: object) -> str:
+    """A part of a token: bytes and texts as they are, everything else as JSON."""
+    if isinstance(part, str):
+        part = part.encode()
+    return base64url_encode(part if isinstance(part, bytes) else json.dumps(part).encode()).decode()
+
+
+def joined(head: object, payload: object, *, sign: Callable[[bytes], bytes]) -> str:
+    """A token of any head and payload, with whatever `sign` makes of them."""
+    text = f"{segment(head)}.{segment(payload)}"
+    return f"{text}.{segment(sign(text.encode()))}"
+
+
+def resigned(token: str, change: Callable[[bytes], bytes]) -> str:
+    """A token with another signature in the place of its own."""
+    text, _, code = token.rpartition(".")
+    return f"{text}.{segment(change(base64.urlsafe_b64decode(code + '==')))}"

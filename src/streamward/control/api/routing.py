@@ -188,7 +188,7 @@ class Routes:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not token:
             raise TokenRefused(TokenFault.MISSING)
-        caller = self._tokens.caller(token.strip())
+        caller = self._tokens.caller(token.strip(" "))
         if caller.role is not _ROLES.get(access, caller.role):
             raise RoleRefused(access.value)
         return caller
