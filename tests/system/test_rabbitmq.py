@@ -125,6 +125,10 @@ async def test_a_wrong_password_is_one_sentence_without_it(rabbitmq: RabbitServe
     assert await refusal(rabbitmq.url(password="hunter2")) == "it refuses the user or the password"
 
 
+async def test_an_unknown_virtual_host_is_one_sentence(rabbitmq: RabbitServer) -> None:
+    assert await refusal(f"{rabbitmq.url()}nowhere") == "it refuses the virtual host, or is no RabbitMQ"
+
+
 async def test_a_broker_that_nobody_serves_is_one_sentence() -> None:
     assert await refusal("amqp://u:hunter2@127.0.0.1:1/") == "connection refused"
 

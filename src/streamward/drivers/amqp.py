@@ -19,8 +19,15 @@ from urllib.parse import parse_qs, urlsplit
 
 import aio_pika
 from aio_pika.abc import AbstractConnection, AbstractExchange
-from aio_pika.exceptions import AMQPError, ChannelInvalidStateError, DeliveryError, ProbableAuthenticationError
-from aiormq.exceptions import ChannelClosed
+from aiormq.exceptions import (
+    AMQPError,
+    ChannelClosed,
+    ChannelInvalidStateError,
+    ConnectionClosed,
+    DeliveryError,
+    InvalidFrameError,
+    ProbableAuthenticationError,
+)
 
 from streamward.model.announcement import Announcement
 from streamward.model.broker import BrokerAway, Published, Refused, Topic
@@ -208,7 +215,9 @@ def _why(err: BaseException) -> str:
     match err:
         case ProbableAuthenticationError():
             return "it refuses the user or the password"
-        case ChannelClosed():
+        case InvalidFrameError():  # the library's name for a refusal that it does not know
+            return "it refuses the virtual host, or is no RabbitMQ"
+        case ChannelClosed() | ConnectionClosed():
             return f"it says {err.args[-1]}"
         case TimeoutError():
             return "no answer in time"
