@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from streamward import __version__
 from streamward.leases.store import StoreUnavailable
 from streamward.protocol.codec import MAX_BODY
 from tests.support.app import Client, ControlUnderTest
@@ -170,6 +171,12 @@ async def test_a_request_id_that_the_client_sent_comes_back() -> None:
     for nonsense in ("a b", "x" * 65, "<script>"):
         answer = await client.call("GET", "/healthz", headers={"X-Request-Id": nonsense})
         assert answer.headers["x-request-id"] != nonsense
+
+
+async def test_every_answer_tells_the_version() -> None:
+    client = ControlUnderTest().anyone()
+    for path in ("/healthz", "/v1/cameras", "/nowhere"):
+        assert (await client.call("GET", path)).headers["Streamward-Version"] == __version__
 
 
 async def test_the_document_is_served_to_everyone_and_pages_from_a_cdn_to_nobody() -> None:

@@ -12,10 +12,12 @@ from typing import Protocol
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from streamward import __version__
 from streamward.control.api.problems import INTERNAL, problem_response
 from streamward.runtime.clock import Clock
 
 REQUEST_ID = "X-Request-Id"
+VERSION = "Streamward-Version"
 
 _log = logging.getLogger("streamward.control.http")
 _SENT_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -73,7 +75,9 @@ class _Call:
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            MutableHeaders(scope=message)[REQUEST_ID] = self.request_id
+            headers = MutableHeaders(scope=message)
+            headers[REQUEST_ID] = self.request_id
+            headers[VERSION] = __version__
         await self._send(message)
 
     def told(self, seconds: float) -> dict[str, object]:
