@@ -7,6 +7,7 @@ adjusted. `docs/settings.md` and `.env.example` are rendered from this module.
 
 import difflib
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,9 @@ from streamward.model.errors import StreamwardError
 PREFIX = "STREAMWARD_"
 
 _SCHEMES = ("sqlite:///", "postgresql://", "postgres://", "memory://")
+_PLAIN_URL = re.compile(r"https?://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:(?P<port>[0-9]{1,5}))?(/[^@?#\s]*)?")
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - nothing is bound: these are found on loopback
+_SECRETS = {"master_key", "token"}
 _LIKE = 0.85  # how near an unknown name must be to a known one to count as its misspelling
 
 
@@ -109,6 +113,38 @@ class TlsSettings(_Part):
         return self
 
 
+class ControlSettings(_Part):
+    """Where commands find the control plane, and by what they and it know each other."""
+
+    url: Annotated[
+        str | None,
+        Field(
+            description="Where commands find the control plane, like `https://control.example`; without it this host"
+        ),
+    ] = None
+    ca: Annotated[
+        Path | None, Field(description="Certificates in PEM that commands trust; without it the system's")
+    ] = None
+    client_certificate: Annotated[
+        Path | None, Field(description="Certificate in PEM that commands show to the control plane, if it asks for one")
+    ] = None
+    client_key: Annotated[Path | None, Field(description="The key of that certificate")] = None
+
+    @field_validator("url")
+    @classmethod
+    def _is_plain(cls, url: str | None) -> str | None:
+        found = None if url is None else _PLAIN_URL.fullmatch(url)
+        if url is not None and (found is None or int(found["port"] or 1) not in range(1, 65536)):
+            raise ValueError("must be like https://control.example:8443, without a user, a query or a fragment")
+        return url
+
+    @model_validator(mode="after")
+    def _go_together(self) -> Self:
+        if (self.client_certificate is None) != (self.client_key is None):
+            raise ValueError(f"{PREFIX}CONTROL_CLIENT_CERTIFICATE and {PREFIX}CONTROL_CLIENT_KEY go together")
+        return self
+
+
 class LogSettings(_Part):
     """What this process writes to its standard error."""
 
@@ -153,6 +189,10 @@ class Settings(BaseSettings):
             "seals, every one opens; without it a file in the data folder"
         ),
     ] = None
+    token: Annotated[
+        SecretStr | None, Field(description="Bearer token of commands; without it they mint one where the key file is")
+    ] = None
+    control: ControlSettings = ControlSettings()
     database: DatabaseSettings = DatabaseSettings()
     tls: TlsSettings = TlsSettings()
     lease: LeaseSettings = LeaseSettings()
@@ -168,6 +208,15 @@ class Settings(BaseSettings):
         if self.database.url is None:
             return f"sqlite:///{self.data / 'streamward.db'}"
         return self.database.url.get_secret_value()
+
+    @property
+    def control_url(self) -> str:
+        """Where commands find the control plane."""
+        if self.control.url is not None:
+            return self.control.url.rstrip("/")
+        host = _EVERYWHERE.get(self.host, self.host)
+        scheme = "http" if self.tls.certificate is None else "https"
+        return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port or Settings().port}"
 
     @property
     def key_file(self) -> Path:
@@ -260,7 +309,7 @@ def _variables(name: str, field: Any, *, part: str = "") -> Iterator[Variable]:
         return
     yield Variable(
         name=f"{PREFIX}{name.upper()}",
-        kind="secret" if name == "master_key" else _kind(kind),
+        kind="secret" if name in _SECRETS else _kind(kind),
         default=f"`{field.default:g}`" if isinstance(field.default, float) else _shown(field.default),
         meaning=field.description,
         part=part,
@@ -271,11 +320,10 @@ def _kind(annotation: Any) -> str:
     choices = getattr(annotation, "__args__", ())
     if choices and all(isinstance(choice, str) for choice in choices):
         return ", ".join(f"`{choice}`" for choice in choices)
-    if Path in choices:
-        return "path"
     if SecretStr in choices:
         return "URL"
-    return {"str": "text", "int": "whole number", "float": "seconds", "Path": "path"}[annotation.__name__]
+    plain = next(iter(choices), annotation)
+    return {"str": "text", "int": "whole number", "float": "seconds", "Path": "path"}[plain.__name__]
 
 
 def _shown(default: object) -> str:

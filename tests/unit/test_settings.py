@@ -95,6 +95,11 @@ def test_timings_that_contradict_each_other_are_refused_by_name() -> None:
         ("LEASE_RENEW_INTERVAL_S", "0"),
         ("LOG_LEVEL", "loud"),
         ("DATABASE_URL", "mysql://u:hunter2@x/y"),
+        ("CONTROL_URL", "control.example"),
+        ("CONTROL_URL", "http://u:hunter2@control.example"),
+        ("CONTROL_URL", "http://control.example:70000"),
+        ("CONTROL_URL", "http://control.example/?a"),
+        ("CONTROL_CLIENT_KEY", "key.pem"),
     ],
 )
 def test_a_value_that_cannot_be_meant_is_refused_by_name(name: str, value: str) -> None:
@@ -115,6 +120,20 @@ def test_what_others_set_under_our_prefix_is_left_alone(name: str) -> None:
     assert load({name: "tcp://10.0.0.1:80"}, file=NOWHERE) == Settings()
 
 
+@pytest.mark.parametrize(
+    ("settings", "url"),
+    [
+        ({}, "http://127.0.0.1:8080"),
+        ({"STREAMWARD_PORT": "0"}, "http://127.0.0.1:8080"),
+        ({"STREAMWARD_HOST": "0.0.0.0", "STREAMWARD_PORT": "81"}, "http://127.0.0.1:81"),
+        ({"STREAMWARD_HOST": "::1"}, "http://[::1]:8080"),
+        ({"STREAMWARD_CONTROL_URL": "https://control.example/fleet/"}, "https://control.example/fleet"),
+    ],
+)
+def test_commands_find_the_control_plane(settings: dict[str, str], url: str) -> None:
+    assert load(settings, file=NOWHERE).control_url == url
+
+
 def test_settings_do_not_change() -> None:
     with pytest.raises(ValueError, match="frozen"):
         Settings().port = 1
@@ -125,7 +144,7 @@ def test_the_page_and_the_example_tell_every_setting() -> None:
         assert f"| `{variable.name}` |" in render_page()
         assert f"# {variable.name}=" in render_example()
         assert variable.meaning
-    assert len(variables()) == 13
+    assert len(variables()) == 18
 
 
 def test_the_example_with_everything_uncommented_is_the_defaults(tmp_path: Path) -> None:
