@@ -2,6 +2,10 @@
 
 import re
 
+import typer
+
+from streamward.cli import app
+from streamward.cli.failure import ExitCode
 from tests.structure.source import ROOT
 
 _LINK = re.compile(r"\]\((?!http)([^)#]+)")
@@ -29,3 +33,31 @@ def test_every_module_and_test_that_meets_a_requirement_exists():
     ]
     assert len(rows) == 450
     assert [(row, path) for row, path in named if not (ROOT / path.rstrip()).exists()] == []
+
+
+def commands(group: typer.Typer, *above: str) -> list[str]:
+    """Every command that people can call, as they call it."""
+    named = [
+        str(each.name or getattr(each.callback, "__name__", "")).replace("_", "-") for each in group.registered_commands
+    ]
+    own = [" ".join([*above, name]) for name in named]
+    below = [
+        name
+        for inner in group.registered_groups
+        if inner.typer_instance is not None
+        for name in commands(inner.typer_instance, *above, str(inner.name))
+    ]
+    return own + below
+
+
+def test_every_command_is_told_of():
+    page = (ROOT / "docs" / "cli.md").read_text()
+    every = commands(app, "streamward")
+    assert "streamward cameras list" in every
+    assert [command for command in every if f"| `{command}` |" not in page] == []
+    assert sorted(every) == sorted(re.findall(r"^\| `(streamward [a-z -]+)` \|", page, flags=re.MULTILINE))
+
+
+def test_every_exit_code_is_told_of():
+    page = (ROOT / "docs" / "cli.md").read_text()
+    assert [code for code in ExitCode if f"| {code.value} |" not in page] == []

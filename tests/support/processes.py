@@ -30,12 +30,13 @@ def environment(data: Path, **settings: object) -> dict[str, str]:
     return kept | {f"STREAMWARD_{name}": str(value) for name, value in ours.items()}
 
 
-def run(*args: str, data: Path, **settings: object) -> subprocess.CompletedProcess[str]:
-    """Runs a command to its end."""
+def run(*args: str, data: Path, typed: str = "", **settings: object) -> subprocess.CompletedProcess[str]:
+    """Runs a command to its end; `typed` is its standard input."""
     return subprocess.run(
         [*COMMAND, *args],
         env=environment(data, **settings),
         cwd=data.parent if data.parent.is_dir() else None,
+        input=typed,
         capture_output=True,
         text=True,
         timeout=60,
@@ -59,6 +60,10 @@ class ControlProcess:
         minted = run("token", *args, data=self.data)
         assert minted.returncode == 0, minted.stderr
         return minted.stdout.strip()
+
+    def command(self, *args: str, typed: str = "", **settings: object) -> subprocess.CompletedProcess[str]:
+        """Runs an operator's command beside it, on its host."""
+        return run(*args, data=self.data, typed=typed, **{"CONTROL_URL": self.url, **settings})
 
     def client(self, *args: str) -> httpx.Client:
         """A client with a token of its own: `client("--runner", "r1")`."""

@@ -2,9 +2,9 @@
 
 import os
 import re
+import resource
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -28,6 +28,12 @@ def nouns() -> list[str]:
     return re.findall(r"^  ([a-z]+) ", told.split("Commands:")[1].split("Exit codes:")[0], flags=re.MULTILINE)
 
 
+def processor_time() -> float:
+    """Seconds that child processes have used."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def completed(folder: Path, words: str) -> list[str]:
     """What bash offers for the last of these words, by the very script that people source."""
     program = folder / "streamward"
@@ -49,11 +55,11 @@ def completed(folder: Path, words: str) -> list[str]:
 
 
 def test_help_of_every_noun_is_there_at_once():
-    """Generous: the bench tells the real figure, and machines of tests are busy."""
+    """Generous, and in time of the processor: machines of tests are busy. docs/measured.md has the real figure."""
     for args in ([], *([noun] for noun in nouns())):
-        began = time.monotonic()
+        began = processor_time()
         subprocess.run([*COMMAND, *args, "--help"], capture_output=True, check=True)
-        assert time.monotonic() - began < 1.0, args
+        assert processor_time() - began < 1.0, args
 
 
 def test_help_names_the_exit_codes(tmp_path: Path):

@@ -1,12 +1,27 @@
 """What commands share on the command line."""
 
+import sys
 from typing import Annotated
 
 import typer
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+IfMatch = Annotated[
+    str | None,
+    typer.Option("--if-match", metavar="ETAG", help="Change only the state that `show` told; else the present one."),
+]
 
 
 def group(about: str) -> typer.Typer:
     """The commands of one noun."""
     return typer.Typer(help=about, no_args_is_help=True, rich_markup_mode=None)
+
+
+def confirm(question: str, *, is_sure: bool) -> None:
+    """Asks a person; where there is none, only `--yes` will do."""
+    if is_sure:
+        return
+    if not sys.stdin.isatty():
+        raise typer.BadParameter("nobody is here to ask: say --yes if it is meant", param_hint="--yes")
+    typer.confirm(question, abort=True, err=True)

@@ -1,0 +1,185 @@
+"""`streamward cameras`: the register of cameras, and why one does not run."""
+
+from typing import Annotated, Any
+
+import typer
+
+from streamward.cli.options import AsJson, IfMatch, Yes, confirm, group
+from streamward.cli.password import PasswordFile, User, check_url, read_password
+
+app = group("Lists, adds, changes and removes cameras, and tells why one does not run.")
+
+CameraUuid = Annotated[str, typer.Argument(metavar="CAMERA", help="The camera's id.")]
+Processed = Annotated[
+    bool | None,
+    typer.Option("--process/--do-not-process", help="Whether anybody may process it at all."),
+]
+Enabled = Annotated[bool | None, typer.Option("--enabled/--disabled", help="Whether it should run.")]
+
+
+@app.command("list")
+def list_cameras(
+    *,
+    site: Annotated[str | None, typer.Option(help="Of this site only.")] = None,
+    tenant: Annotated[str | None, typer.Option(help="Of this tenant only.")] = None,
+    enabled: Annotated[bool | None, typer.Option("--enabled/--disabled", help="Only those that are so.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List cameras in the order of their ids."""
+    from streamward.cli import output
+    from streamward.cli.connect import connect
+    from streamward.cli.link import place
+    from streamward.protocol.cameras import LARGEST_PAGE, CameraPage
+
+    asked = {"site_id": site, "tenant_id": tenant, "enabled": enabled, "limit": LARGEST_PAGE}
+    pages = connect().pages(place("v1", "cameras"), CameraPage, asked)
+    found = output.counted((camera for page in pages for camera in page.items), "cameras")
+    if as_json:
+        output.print_lines(found)
+        return
+    rows = [(each.camera_uuid, each.site_id, each.tenant_id, each.enabled, each.rtsp_url) for each in found]
+    if rows:
+        output.print_table(("CAMERA", "SITE", "TENANT", "ENABLED", "SOURCE"), rows)
+    elif all(each is None for each in (site, tenant, enabled)):
+        output.say("no cameras yet: add one with `streamward cameras add SITE URL`")
+    else:
+        output.say("no camera matches: leave an option out to see more")
+
+
+@app.command()
+def show(camera: CameraUuid, *, as_json: AsJson = False) -> None:
+    """Show a camera; its user and password are never shown."""
+    from streamward.cli.connect import connect
+    from streamward.cli.link import place
+    from streamward.protocol.cameras import CameraDetails
+
+    _print(connect().get(place("v1", "cameras", camera), CameraDetails), as_json=as_json)
+
+
+@app.command()
+def add(
+    site: Annotated[str, typer.Argument(metavar="SITE", help="The site where it stands.")],
+    url: Annotated[str, typer.Argument(metavar="URL", help="Its source, without user and password.")],
+    *,
+    camera: Annotated[str | None, typer.Option("--id", help="Its id; without it a new UUID.")] = None,
+    user: User = None,
+    password_file: PasswordFile = None,
+    enabled: Enabled = True,
+    process: Processed = True,
+    as_json: AsJson = False,
+) -> None:
+    """Add a camera to a site."""
+    check_url(url)
+    password = read_password(user, password_file)
+    from streamward.cli.connect import connect
+    from streamward.cli.link import place
+    from streamward.model.secret import Secret
+    from streamward.protocol.cameras import CameraDetails, CreateCamera
+    from streamward.protocol.fields import ClearText
+
+    message = CreateCamera(
+        site_id=site,
+        rtsp_url=ClearText(Secret(url)),
+        camera_uuid=camera,
+        username=None if user is None else ClearText(Secret(user)),
+        password=None if password is None else ClearText(password),
+        enabled=enabled is not False,
+        do_not_process=process is False,
+    )
+    _print(connect().post(place("v1", "cameras"), message, CameraDetails), as_json=as_json)
+
+
+@app.command("set")
+def change(
+    camera: CameraUuid,
+    *,
+    site: Annotated[str | None, typer.Option(help="Another site of the same tenant.")] = None,
+    url: Annotated[
+        str | None, typer.Option(help="Another source; `***@` before its host keeps user and password.")
+    ] = None,
+    user: User = None,
+    password_file: PasswordFile = None,
+    enabled: Enabled = None,
+    process: Processed = None,
+    if_match: IfMatch = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change a camera, and leave alone what is not named."""
+    check_url(url, may_keep=True)
+    if all(each is None for each in (site, url, user, password_file, enabled, process)):
+        raise typer.BadParameter("name what is to change: see `streamward cameras set --help`")
+    password = read_password(user, password_file)
+    from streamward.cli.connect import connect
+    from streamward.cli.link import place
+    from streamward.model.secret import Secret
+    from streamward.protocol.cameras import CameraDetails, ChangeCamera
+    from streamward.protocol.fields import ClearText
+
+    given: dict[str, Any] = {
+        "site_id": site,
+        "rtsp_url": None if url is None else ClearText(Secret(url)),
+        "username": None if user is None else ClearText(Secret(user)),
+        "password": None if password is None else ClearText(password),
+        "enabled": enabled,
+        "do_not_process": None if process is None else not process,
+    }
+    message = ChangeCamera(**{name: value for name, value in given.items() if value is not None})
+    link, path = connect(), place("v1", "cameras", camera)
+    etag = if_match or link.get(path, CameraDetails).etag
+    _print(link.patch(path, message, CameraDetails, etag=etag), as_json=as_json)
+
+
+@app.command()
+def remove(camera: CameraUuid, *, yes: Yes = False, as_json: AsJson = False) -> None:
+    """Remove a camera and its credential for good."""
+    confirm(f"remove camera {camera} and its credential?", is_sure=yes)
+    from streamward.cli import output
+    from streamward.cli.connect import connect
+    from streamward.cli.link import place
+    from streamward.protocol.cameras import CameraRemoved
+
+    removed = connect().delete(place("v1", "cameras", camera), CameraRemoved).body
+    if as_json:
+        output.print_json(removed)
+    else:
+        print(f"removed {removed.camera_uuid}; its runner stops it when it renews")
+
+
+@app.command()
+def why(camera: CameraUuid, *, as_json: AsJson = False) -> None:
+    """Say why a camera does not run."""
+    from streamward.cli import output
+    from streamward.cli.connect import connect
+    from streamward.cli.link import place
+    from streamward.protocol.why import CameraWhy
+
+    told = connect().get(place("v1", "cameras", camera, "why"), CameraWhy).body
+    if as_json:
+        output.print_json(told)
+        return
+    print(f"{told.camera_uuid} {'runs' if told.running else 'does not run'}")
+    for reason in told.reasons:
+        print(f"  {output.cell(reason.code)}: {output.cell(reason.detail)}")
+    if told.owner_id is not None:
+        until = output.cell(told.expires_at)
+        print(f"  held by {output.cell(told.owner_id)} in generation {told.version} until {until}")
+
+
+def _print(answer: Any, *, as_json: bool) -> None:
+    from streamward.cli import output
+
+    if as_json:
+        output.print_tagged(answer.body, answer.etag)
+        return
+    camera = answer.body
+    output.print_facts([
+        ("camera", camera.camera_uuid),
+        ("site", camera.site_id),
+        ("tenant", camera.tenant_id),
+        ("source", camera.rtsp_url),
+        ("credential", f"version {camera.credential_version}" if camera.credential_version else None),
+        ("enabled", camera.enabled),
+        ("do not process", camera.do_not_process),
+        ("changed", camera.updated_at),
+        ("etag", answer.etag),
+    ])

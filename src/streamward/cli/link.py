@@ -1,0 +1,232 @@
+"""The control plane as a command sees it: short synchronous calls, and every failure one sentence with its remedy.
+
+A token goes to the configured address and nowhere else: no redirect is followed and no proxy asked. No part of a call
+waits longer than its timeout, and no answer is read beyond a bound.
+"""
+
+import http.client
+import ssl
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+from urllib.parse import quote, urlencode, urlsplit
+
+from streamward import __version__
+from streamward.cli import refusal
+from streamward.protocol.codec import MalformedMessage, decode, encode
+from streamward.protocol.problem import MEDIA_TYPE, Problem
+
+VERSION = "Streamward-Version"
+CONNECT_TIMEOUT = 3.0
+ANSWER_TIMEOUT = 15.0  # seconds of silence
+LARGEST_ANSWER = 1 << 25  # bytes; a page of 1,000 cameras has half a million
+
+
+class Page(Protocol):
+    """One page of a listing."""
+
+    @property
+    def items(self) -> list[Any]: ...
+    @property
+    def next_cursor(self) -> str | None: ...
+
+
+T = TypeVar("T")
+P = TypeVar("P", bound=Page)
+Query = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer(Generic[T]):
+    """What the control plane said, which state that was, and what time it had."""
+
+    body: T
+    etag: str | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Raw:
+    """An answer as it came."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def version(self) -> str | None:
+        """The version of the control plane, if it is one that tells it."""
+        return self.headers.get(VERSION.lower())
+
+    @property
+    def at(self) -> datetime | None:
+        """Its clock, to the second."""
+        try:
+            return parsedate_to_datetime(self.headers["date"]).astimezone(UTC)
+        except (KeyError, ValueError):
+            return None
+
+
+class Link:
+    """The calls of one command."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        bearer: Callable[[], str],
+        tls: ssl.SSLContext | None = None,
+        warn: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._url = url
+        self._place = urlsplit(url)
+        self._bearer = bearer
+        self._tls = tls
+        self._warn = warn
+        self._has_warned = False
+
+    def get(self, path: str, kind: type[T], query: Query | None = None) -> Answer[T]:
+        """Reads one thing."""
+        return self._call("GET", path, kind, query=query)
+
+    def post(self, path: str, message: object, kind: type[T]) -> Answer[T]:
+        """Does something."""
+        return self._call("POST", path, kind, message=message)
+
+    def patch(self, path: str, message: object, kind: type[T], *, etag: str | None = None) -> Answer[T]:
+        """Changes a thing; with an ETag only the state that was read."""
+        return self._call("PATCH", path, kind, message=message, etag=etag)
+
+    def delete(self, path: str, kind: type[T]) -> Answer[T]:
+        """Removes a thing."""
+        return self._call("DELETE", path, kind)
+
+    def pages(self, path: str, kind: type[P], query: Query | None = None) -> Iterator[P]:
+        """Every page of a listing, each asked for when the one before was used."""
+        cursor: str | None = None
+        while True:
+            page = self.get(path, kind, {**(query or {}), "cursor": cursor}).body
+            yield page
+            if page.next_cursor is None:
+                return
+            if page.next_cursor == cursor:
+                raise refusal.NotStreamward(self._url, "a listing that does not end")
+            cursor = page.next_cursor
+
+    def ask(self, path: str) -> Raw:
+        """Asks without a token, for whatever answers there."""
+        return self._exchange("GET", path, {})
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        kind: type[T],
+        *,
+        message: object = None,
+        query: Query | None = None,
+        etag: str | None = None,
+    ) -> Answer[T]:
+        headers = {"Authorization": f"Bearer {self._bearer()}"}
+        if etag is not None:
+            headers["If-Match"] = etag
+        raw = self._exchange(method, path + _written(query), headers, None if message is None else encode(message))
+        self._compare(raw.version)
+        if raw.status >= HTTPStatus.MULTIPLE_CHOICES:
+            seen = refusal.Seen(
+                url=self._url, version=raw.version, at=raw.at, call_id=raw.headers.get("x-request-id", "unknown")
+            )
+            raise refusal.of(self._problem(raw), seen)
+        return Answer(body=self._body(raw, kind), etag=raw.headers.get("etag"), at=raw.at or datetime.now(UTC))
+
+    def _exchange(self, method: str, path: str, headers: dict[str, str], body: bytes | None = None) -> Raw:
+        sent = {**headers, "Accept": "application/json", "User-Agent": f"streamward/{__version__}"}
+        if body is not None:
+            sent["Content-Type"] = "application/json"
+        connection = self._connection()
+        try:
+            connection.connect()
+            connection.sock.settimeout(ANSWER_TIMEOUT)
+            connection.request(method, self._place.path + path, body=body, headers={**sent, "Connection": "close"})
+            answer = connection.getresponse()
+            told = answer.read(LARGEST_ANSWER)
+        except ssl.SSLError as err:
+            raise refusal.tls(self._url, err) from err
+        except (OSError, UnicodeError) as err:  # a name that cannot be one is as far away as a host that is off
+            raise refusal.ControlAway(self._url, err) from err
+        except http.client.HTTPException as err:
+            raise refusal.NotStreamward(self._url, "no HTTP") from err
+        finally:
+            connection.close()
+        return Raw(status=answer.status, headers={k.lower(): v for k, v in answer.getheaders()}, body=told)
+
+    def _connection(self) -> http.client.HTTPConnection:
+        host, port = self._place.hostname or "", self._place.port
+        if self._place.scheme == "https":
+            return http.client.HTTPSConnection(host, port, timeout=CONNECT_TIMEOUT, context=self._tls)
+        return http.client.HTTPConnection(host, port, timeout=CONNECT_TIMEOUT)
+
+    def _problem(self, raw: Raw) -> Problem:
+        if raw.headers.get("content-type", "").partition(";")[0] != MEDIA_TYPE:
+            raise refusal.NotStreamward(self._url, _seen(raw))
+        try:
+            return decode(raw.body, Problem)
+        except MalformedMessage as err:
+            raise refusal.NotStreamward(self._url, _seen(raw)) from err
+
+    def _body(self, raw: Raw, kind: type[T]) -> T:
+        try:
+            return decode(raw.body, kind)
+        except MalformedMessage as err:
+            if raw.version is None:
+                raise refusal.NotStreamward(self._url, _seen(raw)) from err
+            raise refusal.OtherVersion(raw.version) from err
+
+    def _compare(self, version: str | None) -> None:
+        """Says once that the two ends are of different versions."""
+        if version is None or self._has_warned or _minor(version) == _minor(__version__):
+            return
+        self._has_warned = True
+        self._warn(
+            f"the control plane has version {version} and this program {__version__}: what follows may differ; "
+            "install the same version here"
+        )
+
+
+def place(*parts: str) -> str:
+    """`place("v1", "cameras", camera_id)` as a path, whatever stands in the id."""
+    return "".join(f"/{quote(part, safe='')}" for part in parts)
+
+
+def trust(*, ca: Path | None, certificate: Path | None, key: Path | None) -> ssl.SSLContext:
+    """What a command accepts of a control plane that speaks TLS, and what it shows to it."""
+    try:
+        context = ssl.create_default_context(cafile=ca)
+        if certificate is not None:
+            context.load_cert_chain(certificate, key)
+    except OSError as err:  # of ssl too
+        raise refusal.CertificateUnusable(ca, certificate, key, why=err) from err
+    return context
+
+
+def _written(query: Query | None) -> str:
+    given = {name: _word(value) for name, value in (query or {}).items() if value is not None}
+    return f"?{urlencode(given)}" if given else ""
+
+
+def _word(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _seen(raw: Raw) -> str:
+    """What came instead, for people: a proxy's page has its own status and type."""
+    kind = raw.headers.get("content-type", "nothing").partition(";")[0]
+    return f"status {raw.status}, {kind if kind.isprintable() else 'nothing'}"
+
+
+def _minor(version: str) -> list[str]:
+    return version.split(".")[:2]

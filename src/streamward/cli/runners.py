@@ -1,0 +1,117 @@
+"""`streamward runners`: who runs, and what operators want of them."""
+
+from typing import Annotated, Any
+
+import typer
+
+from streamward.cli.options import AsJson, group
+from streamward.model.runner import DrainMode
+
+app = group("Lists runners, cordons and drains them, and sets how many cameras they may hold.")
+
+RunnerName = Annotated[str, typer.Argument(metavar="RUNNER", help="The runner's id.")]
+
+
+@app.command("list")
+def list_runners(*, as_json: AsJson = False) -> None:
+    """List runners in the order of their ids."""
+    from streamward.cli import output
+    from streamward.cli.connect import connect
+    from streamward.cli.link import place
+    from streamward.protocol.runners import RunnerList
+
+    answer = connect().get(place("v1", "runners"), RunnerList)
+    if as_json:
+        output.print_lines(answer.body.items)
+        return
+    rows = [
+        (
+            each.runner_id,
+            each.site_id or "any",
+            each.policy,
+            each.capacity_streams,
+            each.cordoned,
+            each.drain_mode,
+            output.ago(each.last_seen_at, answer.at),
+        )
+        for each in answer.body.items
+    ]
+    if rows:
+        output.print_table(("RUNNER", "SITE", "POLICY", "CAPACITY", "CORDONED", "DRAIN", "SEEN"), rows)
+    else:
+        output.say("no runners yet: one appears here when it registers")
+
+
+@app.command()
+def show(runner: RunnerName, *, as_json: AsJson = False) -> None:
+    """Show a runner."""
+    from streamward.cli.connect import connect
+    from streamward.cli.link import place
+    from streamward.protocol.leases import RunnerFlags
+
+    _print(connect().get(place("v1", "runners", runner), RunnerFlags), as_json=as_json)
+
+
+@app.command()
+def cordon(runner: RunnerName, *, as_json: AsJson = False) -> None:
+    """Let a runner keep what it holds, and give it nothing more."""
+    _change(runner, as_json=as_json, cordoned=True)
+
+
+@app.command()
+def uncordon(runner: RunnerName, *, as_json: AsJson = False) -> None:
+    """Let a cordoned runner have cameras again."""
+    _change(runner, as_json=as_json, cordoned=False)
+
+
+@app.command()
+def drain(
+    runner: RunnerName,
+    mode: Annotated[
+        DrainMode, typer.Argument(help="soft: a few cameras at a time; hard: all at once; none: no longer.")
+    ] = DrainMode.SOFT,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Make a runner give its cameras back."""
+    _change(runner, as_json=as_json, drain_mode=mode)
+
+
+@app.command("set")
+def change(
+    runner: RunnerName,
+    *,
+    capacity: Annotated[int, typer.Option(min=0, max=10_000, help="How many cameras it may hold.")],
+    as_json: AsJson = False,
+) -> None:
+    """Set how many cameras a runner may hold."""
+    _change(runner, as_json=as_json, capacity_streams=capacity)
+
+
+def _change(runner: str, *, as_json: bool, **given: Any) -> None:
+    from streamward.cli.connect import connect
+    from streamward.cli.link import place
+    from streamward.protocol.leases import RunnerFlags
+    from streamward.protocol.runners import ChangeRunner
+
+    changed = connect().patch(place("v1", "runners", runner), ChangeRunner(**given), RunnerFlags)
+    _print(changed, as_json=as_json)
+
+
+def _print(answer: Any, *, as_json: bool) -> None:
+    from streamward.cli import output
+
+    runner = answer.body
+    if as_json:
+        output.print_json(runner)
+        return
+    output.print_facts([
+        ("runner", runner.runner_id),
+        ("site", runner.site_id or "any"),
+        ("policy", runner.policy),
+        ("capacity", runner.capacity_streams),
+        ("cordoned", runner.cordoned),
+        ("drain", runner.drain_mode),
+        ("incarnation", runner.incarnation or "ended"),
+        ("seen", f"{output.cell(runner.last_seen_at)} ({output.ago(runner.last_seen_at, answer.at)})"),
+    ])

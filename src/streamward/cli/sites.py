@@ -1,0 +1,131 @@
+"""`streamward sites`: dial budgets, lease policies, and which addresses cameras may have."""
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from streamward.cli.options import AsJson, IfMatch, group
+
+app = group("Shows, adds and changes sites: dial budget, lease policy, allowed addresses.")
+
+
+class Policy(StrEnum):
+    """How long a runner's silence is borne."""
+
+    FAST = "fast"
+    STICKY = "sticky"
+    TASK = "task"
+    RUNNER = "runner"  # the runner's own
+
+
+SiteName = Annotated[str, typer.Argument(metavar="SITE", help="The site's id.")]
+LeasePolicy = Annotated[Policy | None, typer.Option(help="How long a runner's silence is borne; runner: its own.")]
+Dials = Annotated[int | None, typer.Option(min=1, max=10_000, help="First connections that may go at once.")]
+Rate = Annotated[float | None, typer.Option(min=0.001, max=1_000_000, help="First connections per minute.")]
+Allow = Annotated[list[str] | None, typer.Option(help="A network that cameras may be in; repeat; none: no list.")]
+Deny = Annotated[list[str] | None, typer.Option(help="A network that they may not be in; repeat; none: no list.")]
+Kind = Annotated[list[str] | None, typer.Option(help="Sources beside RTSP: device, file; repeat; none: no list.")]
+
+
+@app.command()
+def show(site: SiteName, *, as_json: AsJson = False) -> None:
+    """Show a site and its dial budget."""
+    from streamward.cli.connect import connect
+    from streamward.cli.link import place
+    from streamward.protocol.sites import SiteBudget, SiteDetails
+
+    link = connect()
+    details = link.get(place("v1", "sites", site), SiteDetails)
+    budget = link.get(place("v1", "sites", site, "budget"), SiteBudget).body
+    _print(details, as_json=as_json, budget=budget)
+
+
+@app.command()
+def add(
+    site: SiteName,
+    *,
+    tenant: Annotated[str | None, typer.Option(help="Its tenant; an operator of one tenant may leave it out.")] = None,
+    policy: LeasePolicy = None,
+    dials: Dials = None,
+    rate: Rate = None,
+    allow: Allow = None,
+    deny: Deny = None,
+    kind: Kind = None,
+    as_json: AsJson = False,
+) -> None:
+    """Add a site."""
+    from streamward.cli.connect import connect
+    from streamward.cli.link import place
+    from streamward.protocol.sites import CreateSite, SiteDetails, SourceRules
+
+    rules = _rules(SourceRules(), allow=allow, deny=deny, kind=kind)
+    given = _given(policy=policy, dials=dials, rate=rate)
+    message = CreateSite(site_id=site, tenant_id=tenant, sources=rules, **given)
+    _print(connect().post(place("v1", "sites"), message, SiteDetails), as_json=as_json)
+
+
+@app.command("set")
+def change(
+    site: SiteName,
+    *,
+    policy: LeasePolicy = None,
+    dials: Dials = None,
+    rate: Rate = None,
+    allow: Allow = None,
+    deny: Deny = None,
+    kind: Kind = None,
+    if_match: IfMatch = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change a site, and leave alone what is not named; a list replaces the one that was."""
+    if not (policy or dials or rate or allow or deny or kind):
+        raise typer.BadParameter("name what is to change: see `streamward sites set --help`")
+    from streamward.cli.connect import connect
+    from streamward.cli.link import place
+    from streamward.protocol.sites import ChangeSite, SiteDetails
+
+    link, path = connect(), place("v1", "sites", site)
+    before = link.get(path, SiteDetails)
+    given = _given(policy=policy, dials=dials, rate=rate)
+    if allow or deny or kind:
+        given["sources"] = _rules(before.body.sources, allow=allow, deny=deny, kind=kind)
+    changed = link.patch(path, ChangeSite(**given), SiteDetails, etag=if_match or before.etag)
+    _print(changed, as_json=as_json)
+
+
+def _given(*, policy: Policy | None, dials: int | None, rate: float | None) -> dict[str, Any]:
+    given: dict[str, Any] = {"capacity": dials, "refill_rate": rate}
+    named = {name: value for name, value in given.items() if value is not None}
+    return named if policy is None else {**named, "policy": None if policy is Policy.RUNNER else policy.value}
+
+
+def _rules(known: Any, **lists: list[str] | None) -> Any:
+    """The rules with those lists replaced that were named."""
+    import msgspec
+
+    named = {{"kind": "kinds"}.get(name, name): value for name, value in lists.items() if value}
+    emptied = {name: [] if value == ["none"] else value for name, value in named.items()}
+    return msgspec.structs.replace(known, **emptied)
+
+
+def _print(answer: Any, *, as_json: bool, budget: Any = None) -> None:
+    from streamward.cli import output
+
+    if as_json:
+        output.print_tagged(answer.body, answer.etag)
+        return
+    site = answer.body
+    facts = [
+        ("site", site.site_id),
+        ("tenant", site.tenant_id),
+        ("lease policy", site.policy or "the runner's own"),
+        ("dials at once", site.capacity),
+        ("dials per minute", site.refill_rate),
+        ("allowed networks", site.sources.allow or "all but loopback, link-local and the like"),
+        ("denied networks", site.sources.deny),
+        ("sources", ["rtsp", "rtsps", *site.sources.kinds]),
+    ]
+    if budget is not None:
+        facts += [("tokens left", budget.tokens), ("dials under way", budget.in_flight)]
+    output.print_facts([*facts, ("etag", answer.etag)])

@@ -1,0 +1,133 @@
+"""Every operator's command against a running control plane: tables for people, JSON for programs."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.processes import ControlProcess, control
+
+PASSWORD = "c@n:a/r#y? 100%"
+
+
+@pytest.fixture(scope="module")
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlProcess]:
+    with control(tmp_path_factory.mktemp("plane") / "data", "--demo") as process:
+        for name in ("r1", "r2"):
+            with process.client("--runner", name, "--incarnation", "i1") as runner:
+                runner.post("/v1/runners/register", json={"runner_id": name, "incarnation": "i1"}).raise_for_status()
+        yield process
+
+
+def done(result: subprocess.CompletedProcess[str]) -> str:
+    assert (result.returncode, result.stderr) == (0, "")
+    return result.stdout
+
+
+def told(result: subprocess.CompletedProcess[str]) -> Any:
+    return json.loads(done(result))
+
+
+def facts(text: str) -> dict[str, str]:
+    """What `print_facts` told, by name."""
+    return dict(line.split("  ", 1) for line in text.splitlines()) if text else {}
+
+
+def fact(text: str, name: str) -> str:
+    return {key.strip(): value.strip() for key, value in facts(text).items()}[name]
+
+
+def test_cameras_are_listed_in_a_table(plane: ControlProcess) -> None:
+    lines = done(plane.command("cameras", "list", "--site", "depot")).splitlines()
+    assert lines[0].split() == ["CAMERA", "SITE", "TENANT", "ENABLED", "SOURCE"]
+    assert lines[1].split() == ["depot-1", "depot", "north", "yes", "rtsp://127.0.0.1:8555/depot-1"]
+    assert len(lines) == 5
+
+
+def test_cameras_are_listed_as_json_lines(plane: ControlProcess) -> None:
+    lines = done(plane.command("cameras", "list", "--tenant", "south", "--enabled", "--json")).splitlines()
+    assert [json.loads(line)["camera_uuid"] for line in lines] == [f"vineyard-{number}" for number in range(1, 5)]
+
+
+def test_a_listing_without_anything_says_so_beside_it(plane: ControlProcess) -> None:
+    empty = plane.command("cameras", "list", "--site", "nowhere")
+    assert (empty.returncode, empty.stdout) == (0, "")
+    assert "no camera matches" in empty.stderr
+
+
+def test_a_camera_is_shown(plane: ControlProcess) -> None:
+    text = done(plane.command("cameras", "show", "harbour-1"))
+    assert fact(text, "source") == "rtsp://127.0.0.1:8554/harbour-1"
+    assert told(plane.command("cameras", "show", "harbour-1", "--json"))["etag"] == fact(text, "etag")
+
+
+def test_why_is_told(plane: ControlProcess) -> None:
+    assert "harbour-1 does not run\n" in done(plane.command("cameras", "why", "harbour-1"))
+    assert told(plane.command("cameras", "why", "harbour-1", "--json"))["running"] is False
+
+
+def test_a_camera_is_added_changed_and_removed(plane: ControlProcess, tmp_path: Path) -> None:
+    (tmp_path / "password").write_text(f"{PASSWORD}\n")
+    source = ("harbour", "rtsp://127.0.0.1:9/live", "--user", "ada", "--password-file", str(tmp_path / "password"))
+    added = done(plane.command("cameras", "add", *source, "--id", "new-1", "--disabled"))
+    assert fact(added, "source") == "rtsp://***@127.0.0.1:9/live"
+    kept = told(plane.command("cameras", "set", "new-1", "--url", "rtsp://***@127.0.0.1:9/x", "--enabled", "--json"))
+    assert (kept["rtsp_url"], kept["credential_version"], kept["enabled"]) == ("rtsp://***@127.0.0.1:9/x", 1, True)
+    assert "removed new-1" in done(plane.command("cameras", "remove", "new-1", "--yes"))
+    assert plane.command("cameras", "remove", "new-1", "--yes").returncode == 3
+
+
+def test_a_password_is_read_from_standard_input_as_it_is(plane: ControlProcess) -> None:
+    source = ("harbour", "rtsp://127.0.0.1:9/y", "--user", "ada", "--password-file", "-", "--id", "new-2")
+    done(plane.command("cameras", "add", *source, typed=f"{PASSWORD}\n"))
+    with plane.client("--runner", "r2", "--incarnation", "i1") as runner:
+        body = {"runner_id": "r2", "camera_uuid": "new-2", "ttl_seconds": 10, "incarnation": "i1"}
+        got = runner.post("/v1/leases/camera/acquire", json=body).json()["source"]
+    assert (got["username"], got["password"]) == ("ada", PASSWORD)
+    done(plane.command("cameras", "remove", "new-2", "--yes", "--json"))
+
+
+def test_a_site_is_added_changed_and_shown(plane: ControlProcess) -> None:
+    added = done(plane.command("sites", "add", "yard", "--tenant", "north", "--allow", "10.0.0.0/8", "--dials", "3"))
+    assert (fact(added, "allowed networks"), fact(added, "dials at once")) == ("10.0.0.0/8", "3")
+    options = ("--allow", "none", "--deny", "10.1.0.0/16", "--kind", "file", "--policy", "sticky", "--rate", "60")
+    changed = told(plane.command("sites", "set", "yard", *options, "--json"))
+    assert changed["sources"] == {"allow": [], "deny": ["10.1.0.0/16"], "kinds": ["file"]}
+    assert (changed["policy"], changed["capacity"], changed["refill_rate"]) == ("sticky", 3, 60.0)
+    shown = done(plane.command("sites", "show", "yard"))
+    assert (fact(shown, "lease policy"), fact(shown, "dials under way")) == ("sticky", "0")
+    own = told(plane.command("sites", "set", "yard", "--policy", "runner", "--json"))
+    assert own["policy"] is None
+
+
+def test_runners_are_listed_and_shown(plane: ControlProcess) -> None:
+    heading, row, _ = done(plane.command("runners", "list")).splitlines()
+    assert heading.split() == ["RUNNER", "SITE", "POLICY", "CAPACITY", "CORDONED", "DRAIN", "SEEN"]
+    assert row.split()[:3] == ["r1", "any", "fast"]
+    lines = done(plane.command("runners", "list", "--json")).splitlines()
+    assert [json.loads(line)["runner_id"] for line in lines] == ["r1", "r2"]
+    assert fact(done(plane.command("runners", "show", "r1")), "incarnation") == "i1"
+
+
+@pytest.mark.parametrize(
+    ("args", "field", "value"),
+    [
+        (("cordon", "r1"), "cordoned", True),
+        (("uncordon", "r1"), "cordoned", False),
+        (("drain", "r1"), "drain_mode", "soft"),
+        (("drain", "r1", "hard"), "drain_mode", "hard"),
+        (("drain", "r1", "none"), "drain_mode", "none"),
+        (("set", "r1", "--capacity", "7"), "capacity_streams", 7),
+    ],
+)
+def test_a_runner_is_steered(plane: ControlProcess, args: tuple[str, ...], field: str, value: object) -> None:
+    assert told(plane.command("runners", *args, "--json"))[field] == value
+
+
+def test_what_nobody_holds_is_not_reclaimed(plane: ControlProcess) -> None:
+    refused = plane.command("leases", "reclaim", "harbour-2")
+    assert refused.returncode == 1
+    assert "nobody holds camera harbour-2" in refused.stderr
