@@ -12,7 +12,7 @@ BROAD_CATCHES = {
     "src/streamward/control/api/edge.py",  # the same for requests: each is answered, whatever it met
     "src/streamward/cli/__init__.py",  # the process entry
 }
-READS_ENVIRONMENT = {"src/streamward/settings.py"}
+READS_ENVIRONMENT = {"src/streamward/settings/sources.py"}
 PURE = ("src/streamward/model", "src/streamward/leases")
 
 _MACHINE_PATH = re.compile(r"(?<![\w.~-])/(?:work|root|home)/[\w.-]+")

@@ -1,55 +1,28 @@
-"""Settings: the only reader of the environment.
+"""Every setting: its place, its meaning, its default, and what it must not contradict."""
 
-A variable is `STREAMWARD_` and the field's place: `lease.ttl_s` is `STREAMWARD_LEASE_TTL_S`. A file `.env` in the
-working folder is read too; the environment wins. Settings that contradict each other are refused at start, never
-adjusted. `docs/settings.md` and `.env.example` are rendered from this module.
-"""
-
-import difflib
-import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import (
-    BaseSettings,
-    DotEnvSettingsSource,
-    EnvSettingsSource,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-)
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from streamward.leases.policy import FAST, LONGEST_TTL, SHORTEST_TTL, TimingsContradict, check_timings
-from streamward.model.errors import StreamwardError
 
 PREFIX = "STREAMWARD_"
 
 _SCHEMES = ("sqlite:///", "postgresql://", "postgres://", "memory://")
 _PLAIN_URL = re.compile(r"https?://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:(?P<port>[0-9]{1,5}))?(/[^@?#\s]*)?")
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - nothing is bound: these are found on loopback
-_SECRETS = {"master_key", "token"}
-_LIKE = 0.85  # how near an unknown name must be to a known one to count as its misspelling
 
 
-class SettingsRefused(StreamwardError):
-    """The environment holds settings that cannot be meant."""
+class Part(BaseModel):
+    """Settings of one concern."""
 
-    def __init__(self, sentences: list[str]) -> None:
-        super().__init__(*sentences)
-        self.sentences = sentences
-
-    def __str__(self) -> str:
-        return "; ".join(self.sentences)
-
-
-class _Part(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
-class DatabaseSettings(_Part):
+class DatabaseSettings(Part):
     """Where ownership is kept."""
 
     url: Annotated[
@@ -70,7 +43,7 @@ class DatabaseSettings(_Part):
         return url
 
 
-class LeaseSettings(_Part):
+class LeaseSettings(Part):
     """How long leases of the policy `fast` last; the other policies are fixed."""
 
     ttl_s: Annotated[
@@ -92,7 +65,7 @@ class LeaseSettings(_Part):
         return self
 
 
-class TlsSettings(_Part):
+class TlsSettings(Part):
     """What the control plane speaks TLS with; without a certificate it speaks plain HTTP."""
 
     certificate: Annotated[
@@ -113,7 +86,7 @@ class TlsSettings(_Part):
         return self
 
 
-class ControlSettings(_Part):
+class ControlSettings(Part):
     """Where commands find the control plane, and by what they and it know each other."""
 
     url: Annotated[
@@ -145,7 +118,7 @@ class ControlSettings(_Part):
         return self
 
 
-class LogSettings(_Part):
+class LogSettings(Part):
     """What this process writes to its standard error."""
 
     format: Annotated[
@@ -197,6 +170,12 @@ class Settings(BaseSettings):
     tls: TlsSettings = TlsSettings()
     lease: LeaseSettings = LeaseSettings()
     log: LogSettings = LogSettings()
+    config: Annotated[
+        Path | None,
+        Field(
+            description="TOML file with settings; without it `streamward.toml` in the working folder, if it is there"
+        ),
+    ] = None
     failpoints: Annotated[
         str,
         Field(description="For fault drills only: `name=exit`, `name=raise` or `name=pause:5`, with commas between"),
@@ -227,123 +206,3 @@ class Settings(BaseSettings):
     def master_key_file(self) -> Path:
         """Where the keys that seal camera credentials lie, if they are not in the environment."""
         return self.data / "keys" / "master.key"
-
-
-def load(environment: Mapping[str, str] = os.environ, *, file: Path = Path(".env")) -> Settings:
-    """The settings of this process, or the sentence that says what is wrong with them."""
-    written = DotEnvSettingsSource(Settings, env_file=file)
-    given = _Environment(Settings, environment)
-    misspelled = list(_misspelled([*written.env_vars, *environment]))
-    try:
-        settings = Settings(**_merged(written(), given()))
-    except ValidationError as err:
-        raise SettingsRefused([*misspelled, *map(_sentence, err.errors())]) from None
-    if misspelled:
-        raise SettingsRefused(misspelled)
-    return settings
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Variable:
-    """One setting as people set it."""
-
-    name: str
-    kind: str
-    default: str
-    meaning: str
-    part: str
-
-
-def variables() -> list[Variable]:
-    """Every setting there is."""
-    return [variable for name, field in Settings.model_fields.items() for variable in _variables(name, field)]
-
-
-def render_page() -> str:
-    """`docs/settings.md`."""
-    rows = [f"| `{each.name}` | {each.kind} | {each.default} | {each.meaning} |" for each in variables()]
-    return "\n".join([
-        "# Settings",
-        "",
-        "Rendered from `src/streamward/settings.py`. Set them in the environment or in a file `.env` in the working",
-        "folder; the environment wins. Settings that contradict each other are refused at start.",
-        "",
-        "| variable | type | default | meaning |",
-        "|---|---|---|---|",
-        *rows,
-        "",
-    ])
-
-
-def render_example() -> str:
-    """`.env.example`."""
-    lines = ["# Every setting with its default; copy to .env and uncomment what you change."]
-    for each in variables():
-        value = "" if each.default == "–" else each.default.strip("`")
-        lines += ["", f"# {each.meaning}", f"# {each.name}={value}"]
-    return "\n".join([*lines, ""])
-
-
-class _Environment(EnvSettingsSource):
-    """Reads the environment that it is given, not the process's."""
-
-    def __init__(self, settings: type[BaseSettings], environment: Mapping[str, str]) -> None:
-        self._environment = environment
-        super().__init__(settings)
-
-    def _load_env_vars(self) -> Mapping[str, str | None]:
-        return {name.lower(): value for name, value in self._environment.items() if value}
-
-
-def _merged(written: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    return written | {
-        name: written.get(name, {}) | value if isinstance(value, dict) else value for name, value in given.items()
-    }
-
-
-def _variables(name: str, field: Any, *, part: str = "") -> Iterator[Variable]:
-    kind = field.annotation
-    if isinstance(kind, type) and issubclass(kind, _Part):
-        for inner, inner_field in kind.model_fields.items():
-            yield from _variables(f"{name}_{inner}", inner_field, part=name)
-        return
-    yield Variable(
-        name=f"{PREFIX}{name.upper()}",
-        kind="secret" if name in _SECRETS else _kind(kind),
-        default=f"`{field.default:g}`" if isinstance(field.default, float) else _shown(field.default),
-        meaning=field.description,
-        part=part,
-    )
-
-
-def _kind(annotation: Any) -> str:
-    choices = getattr(annotation, "__args__", ())
-    if choices and all(isinstance(choice, str) for choice in choices):
-        return ", ".join(f"`{choice}`" for choice in choices)
-    if SecretStr in choices:
-        return "URL"
-    plain = next(iter(choices), annotation)
-    return {"str": "text", "int": "whole number", "float": "seconds", "Path": "path"}[plain.__name__]
-
-
-def _shown(default: object) -> str:
-    return "–" if default in (None, "") else f"`{default}`"
-
-
-def _misspelled(names: Iterable[str]) -> Iterator[str]:
-    """Names that are nearly settings; others with our prefix may be a container platform's own."""
-    known = [each.name.removeprefix(PREFIX) for each in variables()]
-    for name in sorted(names):
-        ours = name.upper().removeprefix(PREFIX)
-        if not name.upper().startswith(PREFIX) or ours in known:
-            continue
-        if near := difflib.get_close_matches(ours, known, n=1, cutoff=_LIKE):
-            yield f"{name} is not a setting: {PREFIX}{near[0]} is"
-
-
-def _sentence(error: Any) -> str:
-    """One refusal of pydantic's, without the value: it may be a password."""
-    message = str(error["msg"]).removeprefix("Value error, ")
-    if message.startswith(PREFIX):
-        return message
-    return f"{PREFIX}{'_'.join(map(str, error['loc'])).upper()}: {message}"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from streamward.settings import Settings, SettingsRefused, load, render_example, render_page, variables
+from streamward.settings import Settings, SettingsRefused, find, load, render_example, render_page, variables
 
 NOWHERE = Path("no-such-file.env")
 
@@ -144,10 +144,66 @@ def test_the_page_and_the_example_tell_every_setting() -> None:
         assert f"| `{variable.name}` |" in render_page()
         assert f"# {variable.name}=" in render_example()
         assert variable.meaning
-    assert len(variables()) == 18
+    assert len(variables()) == 19
 
 
 def test_the_example_with_everything_uncommented_is_the_defaults(tmp_path: Path) -> None:
     file = tmp_path / ".env"
     file.write_text(render_example().replace("# STREAMWARD_", "STREAMWARD_"))
     assert load({}, file=file) == Settings()
+
+
+def configured(folder: Path, text: str, **environment: str) -> Settings:
+    path = folder / "streamward.toml"
+    path.write_text(text)
+    return load({f"STREAMWARD_{name}": value for name, value in environment.items()}, file=NOWHERE, config=path)
+
+
+def test_a_file_of_toml_is_read(tmp_path: Path) -> None:
+    settings = configured(tmp_path, 'port = 81\ndata = "d"\n[lease]\nttl_s = 10\n[log]\nlevel = "debug"\n')
+    assert (settings.port, settings.data, settings.lease.ttl_s, settings.log.level) == (81, Path("d"), 10.0, "debug")
+
+
+def test_the_environment_wins_over_dotenv_and_that_over_toml(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("STREAMWARD_PORT=2\nSTREAMWARD_LEASE_TTL_S=12\n")
+    (tmp_path / "s.toml").write_text('port = 3\nhost = "h"\n[lease]\nttl_s = 11\nrenew_interval_s = 1\n')
+    found = find({"STREAMWARD_PORT": "1"}, file=tmp_path / ".env", config=tmp_path / "s.toml")
+    lease = found.settings.lease
+    assert (found.settings.port, lease.ttl_s, lease.renew_interval_s) == (1, 12.0, 1.0)
+    assert found.origins["port",] == "environment"
+    assert found.origins["lease", "ttl_s"] == str(tmp_path / ".env")
+    assert found.origins["lease", "renew_interval_s"] == str(tmp_path / "s.toml")
+    assert found.origins["log", "level"] == "default"
+
+
+def test_a_variable_names_another_file(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text("port = 3\n")
+    assert load({"STREAMWARD_CONFIG": str(tmp_path / "s.toml")}, file=NOWHERE).port == 3
+    with pytest.raises(SettingsRefused, match=r"STREAMWARD_CONFIG names nowhere\.toml, which is not there"):
+        load({"STREAMWARD_CONFIG": "nowhere.toml"}, file=NOWHERE)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[lease]\nttl = 8\n", "lease.ttl is not a setting: lease.ttl_s is"),
+        ("prot = 8\n", "prot is not a setting: port is"),
+        ("zebra = 8\n", "zebra is not a setting"),
+        ("lease = 8\n", "lease is not a setting"),
+        ("[port]\nx = 1\n", "port.x is not a setting"),
+        ('config = "x"\n', "config is not a setting"),
+        ("port = 70000\n", "streamward.toml: port: Input should be less than or equal to 65535"),
+        ("port = \n", "is not TOML"),
+        ("\xff", "is not TOML"),
+        ("[lease]\nttl_s = 4\n", "contradict each other"),
+    ],
+)
+def test_what_cannot_be_meant_in_a_file_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(SettingsRefused) as refused:
+        configured(tmp_path, text, LEASE_RENEW_INTERVAL_S="2")
+    assert said in str(refused.value)
+
+
+def test_a_file_that_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(SettingsRefused, match="cannot be read"):
+        load({}, file=NOWHERE, config=tmp_path)

@@ -1,0 +1,19 @@
+"""Settings: every one there is, where each comes from, and the pages about them."""
+
+from streamward.settings.pages import render_example, render_page
+from streamward.settings.parts import LeaseSettings, LogSettings, Settings, TlsSettings
+from streamward.settings.sources import SettingsRefused, find, load
+from streamward.settings.variables import variables
+
+__all__ = [
+    "LeaseSettings",
+    "LogSettings",
+    "Settings",
+    "SettingsRefused",
+    "TlsSettings",
+    "find",
+    "load",
+    "render_example",
+    "render_page",
+    "variables",
+]
