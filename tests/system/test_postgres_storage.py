@@ -7,6 +7,7 @@ import asyncpg
 import pytest
 
 from streamward.drivers.sql import SqlStore
+from streamward.leases.store import Named
 from streamward.runtime.bell import Bell
 from streamward.runtime.clock import SystemClock
 from tests.support.builders import an_owner
@@ -18,6 +19,14 @@ ONE = an_owner()
 CAMERAS = tuple(f"cam-{number}" for number in range(40))
 SIZE = "SELECT pg_total_relation_size('stream_leases')"
 UPDATES = "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'stream_leases'"
+PLANS = "SELECT custom_plans FROM pg_prepared_statements WHERE statement LIKE 'WITH%UPDATE stream_leases%'"
+MANY = (
+    "INSERT INTO runners (runner_id, policy, capacity_streams, last_seen_at)"
+    " SELECT 'r-' || i, 'fast', 40, now() FROM generate_series(1, 500) AS i;"
+    "INSERT INTO stream_leases (camera_uuid, tenant_id, site_id, generation, runner_id, incarnation, state, ttl,"
+    " granted_at, expires_at) SELECT 'many-' || i, 't', 's', 1, 'r-' || i % 500, 'i', 'ACTIVE', 600,"
+    " now(), now() + interval '600 s' FROM generate_series(1, 20000) AS i"
+)
 GRANT = "generation = l.generation + 1, granted_at = clock_timestamp(), runner_id = 'r', incarnation = 'i'"
 
 
@@ -46,6 +55,23 @@ async def test_renewals_touch_no_index_and_the_table_does_not_grow(
     updates, in_place = await superuser.fetchrow(UPDATES)
     assert updates >= 0.5 * 200 * len(CAMERAS)
     assert in_place >= 0.9 * updates
+
+
+async def test_statements_with_lists_are_planned_once_however_many_leases_there_are(
+    postgres: PostgresServer, database: str, superuser: asyncpg.Connection
+):
+    async with control_planes(postgres.url(database)) as [store]:
+        await with_cameras(store, *CAMERAS)
+        await superuser.execute(MANY)
+        await superuser.execute("ANALYZE")
+        await with_runners(store, ONE)
+        for camera_id in CAMERAS[:10]:
+            lease = await take(store, ONE, camera_id)
+            await renew(store, ONE, lease)
+            await store.release(ONE, [Named(lease.camera_id, lease.generation)])
+        async with store._db.single() as connection:
+            plans = (await connection.exec_driver_sql(PLANS)).scalars().all()
+    assert plans == [5, 5, 5]  # so many times PostgreSQL looks before it decides
 
 
 @pytest.fixture(scope="session")

@@ -67,7 +67,8 @@ class PostgresDialect:
         return "RETURNING " + ", ".join(f"{alias}.{column} AS {alias}_{column}" for column in columns)
 
     def listed(self, *columns: str, alias: str = "n") -> str:
-        arrays = ", ".join(f":{alias}_{column}" for column in columns)
+        """Behind a SELECT the planner does not see how long a list is; where it did, it planned every call anew."""
+        arrays = ", ".join(f"(SELECT :{alias}_{column})" for column in columns)
         return f"unnest({arrays}) AS {alias} ({', '.join(columns)})"
 
     def pack(self, columns: Sequence[str], rows: Rows, *, alias: str = "n") -> dict[str, Any]:
