@@ -60,5 +60,5 @@ async def wait_until_steady(lapse: Callable[[], Awaitable[Lapse]]) -> None:
 
 
 async def test_time_goes_on_inside_a_transaction(postgres: PostgresServer, database: str):
-    async with control_planes(postgres.url(database)) as [store], store._db.transaction() as tx:
-        assert await store._db.now(tx) < await store._db.now(tx)
+    async with control_planes(postgres.url(database)) as [store], store._db.session() as session:
+        assert await store._db.now(session) < await store._db.now(session)

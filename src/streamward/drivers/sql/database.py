@@ -7,11 +7,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import asyncpg
+from sqlalchemy.dialects.postgresql.asyncpg import AsyncAdapt_asyncpg_dbapi
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from streamward.drivers.sql.dialect import PostgresDialect, SqlDialect, SqliteDialect
 from streamward.drivers.sql.engine import postgres_engine, sqlite_engine
+from streamward.drivers.sql.session import DriverSessions, EngineSession, Session
 from streamward.drivers.sql.statement import statement
 from streamward.leases.clock_guard import TOLERANCE, ClockGuard, ClockView
 from streamward.leases.policy import BY_NAME, Policies
@@ -19,7 +21,15 @@ from streamward.leases.store import StoreUnavailable
 from streamward.runtime.bell import Bell
 from streamward.runtime.clock import Clock
 
-_FAILURES = (SQLAlchemyError, asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
+_FAILURES = (
+    SQLAlchemyError,
+    AsyncAdapt_asyncpg_dbapi.Error,  # what SQLAlchemy's pool meets when it connects
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # a connection that was ended between two statements
+    OSError,
+    TimeoutError,
+)
 
 
 class Database:
@@ -33,6 +43,7 @@ class Database:
         self.dialect: SqlDialect = PostgresDialect() if self.is_postgres else SqliteDialect()
         self.engine: AsyncEngine = postgres_engine(url) if self.is_postgres else sqlite_engine(url)
         self._single = self.engine.execution_options(isolation_level="AUTOCOMMIT") if self.is_postgres else None
+        self._straight = DriverSessions(self.engine) if self.is_postgres else None
         self._bell = bell
         self._now = statement(self.dialect.now, returns="now")
 
@@ -54,13 +65,25 @@ class Database:
             async with self._single.connect() as connection:
                 yield connection
 
+    @asynccontextmanager
+    async def session(self, *, is_single: bool = False) -> AsyncIterator[Session]:
+        """A transaction, or a single statement, for the calls that every lease makes."""
+        if self._straight is None:
+            async with self.transaction() as connection:
+                yield EngineSession(connection)
+            return
+        with unavailable_on_failure():
+            async with self._straight.single() if is_single else self._straight.transaction() as session:
+                yield session
+
     def moment(self) -> dict[str, datetime]:
         """What a statement must bring along to know the time: on PostgreSQL nothing."""
         return {} if self.is_postgres else {"now": self.clock.wall()}
 
-    async def now(self, connection: AsyncConnection) -> datetime:
+    async def now(self, session: Session) -> datetime:
         """The database's time."""
-        found: datetime = (await connection.execute(self._now, self.moment())).scalar_one()
+        [row] = await session.rows(self._now, self.moment())
+        found: datetime = row.now
         return found
 
     def ring(self) -> None:

@@ -9,13 +9,13 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy.engine import Row
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from streamward.drivers.sql.database import Database, Look, Watch
 from streamward.drivers.sql.lease_statements import LET_GO, NEXT_EXPIRY, ORPHANS, TAKEN, LeaseStatements
 from streamward.drivers.sql.merger import RenewalMerger
 from streamward.drivers.sql.renewals import PostgresRenewals, SqliteRenewals
 from streamward.drivers.sql.rows import camera_of, lease_of, policy_of, runner_of
+from streamward.drivers.sql.session import Session
 from streamward.drivers.sql.statement import Statement
 from streamward.drivers.sql.waves import waves
 from streamward.leases import eligibility, placement
@@ -38,34 +38,35 @@ class SqlLeases:
         self._merger = RenewalMerger(renewals(database, self._watch).send)
 
     async def acquire(self, claim: Claim) -> Granted | Denied:
-        async with self._db.transaction() as tx:
+        async with self._db.session() as session:
             look = self._watch.look()
             asked = {"camera_uuid": claim.camera_id, **owned_by(claim.owner), **self._db.moment()}
-            row = (await tx.execute(self._lease_sql.look_at, asked)).one_or_none()
-            if row is None:
-                return await self._deny_stranger(tx, claim.camera_id)
+            rows = await session.rows(self._lease_sql.look_at, asked)
+            if not rows:
+                return await self._deny_stranger(session, claim.camera_id)
+            [row] = rows
             denial, runner = _denial(claim.owner, row, look=look), runner_of(row)
             taken: dict[CameraId, Row[Any]] = {}
             if denial is None:
                 terms = self._terms(runner, row, ttl=claim.ttl)
-                taken = await self._take(tx, runner, {claim.camera_id: terms}, wait=True)
+                taken = await self._take(session, runner, {claim.camera_id: terms}, wait=True)
         if not taken:  # without a reason: somebody else was quicker by a moment
             self._watch.saw(look, row.now)
             return denial or Denied(DenialReason.HELD)
         return _granted({claim.camera_id: row}, taken, before={claim.camera_id: row.l_generation}, at=row.now)
 
     async def acquire_free(self, claim: OpenClaim) -> Granted | Denied:
-        async with self._db.transaction() as tx:
-            runner = await self._lock_runner(tx, claim.owner)
+        async with self._db.session() as session:
+            runner = await self._lock_runner(session, claim.owner)
             look = self._watch.look()
             if runner is None or not runner.takes_leases or eligibility.refusal(runner, claim.owner):
-                self._watch.saw(look, await self._db.now(tx))
+                self._watch.saw(look, await self._db.now(session))
                 return eligibility.refusal(runner, claim.owner) or Denied(DenialReason.RUNNER_CORDONED)
-            rows = await self._look_for_free(tx, runner, claim, look=look)
+            rows = await self._look_for_free(session, runner, claim, look=look)
             room = min(claim.limit, runner.capacity - rows[0].held)
             chosen = _chosen(rows, room)
             taken = await self._take(
-                tx, runner, {camera_id: self._terms(runner, row) for camera_id, row in chosen.items()}, wait=False
+                session, runner, {camera_id: self._terms(runner, row) for camera_id, row in chosen.items()}, wait=False
             )
         if not taken:
             self._watch.saw(look, rows[0].now)
@@ -91,17 +92,18 @@ class SqlLeases:
     async def lapse(self) -> Lapse:
         seen_at, jumped = await self._observe()
         orphaned = await self._change(self._lease_sql.orphan, {"seen_at": seen_at})
-        async with self._db.single() as connection:
-            soonest: datetime | None = (await connection.execute(NEXT_EXPIRY)).scalar_one()
+        async with self._db.session(is_single=True) as session:
+            [soonest] = await session.rows(NEXT_EXPIRY)
+        next_expiry: datetime | None = soonest.expires_at
         return Lapse(
             orphaned=tuple(orphaned),
-            next_expiry_in=None if soonest is None else (soonest - seen_at).total_seconds(),
+            next_expiry_in=None if next_expiry is None else (next_expiry - seen_at).total_seconds(),
             clock_jumped=jumped,
         )
 
     async def orphans(self) -> list[Orphan]:
-        async with self._db.single() as connection:
-            rows = (await connection.execute(ORPHANS)).all()
+        async with self._db.session(is_single=True) as session:
+            rows = await session.rows(ORPHANS)
         return [
             Orphan(
                 camera_id=row.l_camera_uuid,
@@ -121,27 +123,27 @@ class SqlLeases:
         site = policy_of(row.site_policy)
         return applied(runner=runner.policy, site=site, policies=self._db.policies).terms(ttl)
 
-    async def _deny_stranger(self, tx: AsyncConnection, camera_id: CameraId) -> Denied:
+    async def _deny_stranger(self, session: Session, camera_id: CameraId) -> Denied:
         """A runner that nobody knows gets nothing; it is told first of a camera that nobody knows."""
         look = self._watch.look()
         params = {"camera_uuid": camera_id, **self._db.moment()}
-        row = (await tx.execute(self._lease_sql.is_known, params)).one()
+        [row] = await session.rows(self._lease_sql.is_known, params)
         self._watch.saw(look, row.now)
         return Denied(DenialReason.CAMERA_UNKNOWN if row.camera_uuid is None else DenialReason.INCARNATION_ENDED)
 
-    async def _lock_runner(self, tx: AsyncConnection, owner: Owner) -> Runner | None:
-        row = (await tx.execute(self._lease_sql.lock_runner, {"runner_id": owner.runner_id})).one_or_none()
-        return None if row is None else runner_of(row)
+    async def _lock_runner(self, session: Session, owner: Owner) -> Runner | None:
+        rows = await session.rows(self._lease_sql.lock_runner, {"runner_id": owner.runner_id})
+        return runner_of(rows[0]) if rows else None
 
     async def _look_for_free(
-        self, tx: AsyncConnection, runner: Runner, claim: OpenClaim, *, look: Look
+        self, session: Session, runner: Runner, claim: OpenClaim, *, look: Look
     ) -> Sequence[Row[Any]]:
         """One row for each free camera, at most as many as asked for, and at least one row."""
         params = {"limit": max(claim.limit, 0), **_wanted_by(runner), **look.terms, **self._db.moment()}
-        return (await tx.execute(self._lease_sql.look_for_free, params)).all()
+        return await session.rows(self._lease_sql.look_for_free, params)
 
     async def _take(
-        self, tx: AsyncConnection, runner: Runner, terms: Mapping[CameraId, Terms], *, wait: bool
+        self, session: Session, runner: Runner, terms: Mapping[CameraId, Terms], *, wait: bool
     ) -> dict[CameraId, Row[Any]]:
         """Grants what is still free of these; of those locked by somebody else none, unless it may wait."""
         if not terms:
@@ -155,26 +157,26 @@ class SqlLeases:
             **look.terms,
             **self._db.moment(),
         }
-        rows = (await tx.execute(self._lease_sql.take if wait else self._lease_sql.take_free, params)).all()
+        rows = await session.rows(self._lease_sql.take if wait else self._lease_sql.take_free, params)
         if rows:
             self._watch.saw(look, rows[0].l_updated_at)
         return {row.l_camera_uuid: row for row in rows}
 
     async def _change(self, change: Statement, params: Mapping[str, Any]) -> list[CameraId]:
         """Frees leases; returns which."""
-        async with self._db.single() as connection:
+        async with self._db.session(is_single=True) as session:
             look = self._watch.look()
-            rows = (await connection.execute(change, {**params, **look.terms, **self._db.moment()})).all()
-            self._watch.saw(look, rows[0].l_updated_at if rows else await self._db.now(connection))
+            rows = await session.rows(change, {**params, **look.terms, **self._db.moment()})
+            self._watch.saw(look, rows[0].l_updated_at if rows else await self._db.now(session))
         if rows:
             self._db.ring()
         return [row.l_camera_uuid for row in rows]
 
     async def _observe(self) -> tuple[datetime, bool]:
         """The database's time, and whether its clock jumped."""
-        async with self._db.single() as connection:
+        async with self._db.session(is_single=True) as session:
             look = self._watch.look()
-            now = await self._db.now(connection)
+            now = await self._db.now(session)
         return now, self._watch.saw(look, now)
 
 

@@ -43,7 +43,7 @@ class SqlStore(SqlLeases, SqlLeaseRecords, SqlRunners, SqlCameras, SqlSites, Sql
 
     async def ping(self) -> datetime:
         look = self._watch.look()
-        async with self._db.single() as connection:
-            now = await self._db.now(connection)
+        async with self._db.session(is_single=True) as session:
+            now = await self._db.now(session)
         self._watch.saw(look, now)
         return now
