@@ -177,6 +177,19 @@ async def test_a_release_frees_exactly_the_grant_that_it_names(world: World):
     assert (found.owner, found.state, found.generation) == (None, SessionState.PENDING, 1)
 
 
+async def test_releases_at_once_free_each_its_own(world: World):
+    cameras = tuple(CameraId(f"cam-{number}") for number in range(6))
+    owners = [an_owner(f"runner-{number}") for number in range(6)]
+    await with_cameras(world.store, *cameras)
+    await with_runners(world.store, *owners)
+    for owner, camera_id in zip(owners, cameras, strict=True):
+        await take(world.store, owner, camera_id)
+    wanted = [Named(camera_id, None) for camera_id in cameras]
+    released = await asyncio.gather(*(world.store.release(owner, wanted) for owner in owners[:5]))
+    assert released == [(camera_id,) for camera_id in cameras[:5]]
+    assert (await world.store.counts()).leased == 1
+
+
 async def test_an_owner_that_says_what_it_stamped_last_lets_the_next_begin_right_after(world: World):
     await with_cameras(world.store)
     await with_runners(world.store, ONE, TWO)

@@ -12,7 +12,7 @@ import pytest
 from streamward.drivers.sql import SqlStore, downgrade, migrate
 from streamward.drivers.sql.engine import connect_postgres
 from streamward.leases.lease import DenialReason, Denied
-from streamward.leases.store import Claim, Granted, OpenClaim, StoreUnavailable
+from streamward.leases.store import Claim, Granted, Named, OpenClaim, StoreUnavailable
 from streamward.model.ids import CameraId
 from streamward.runtime.bell import Bell
 from streamward.runtime.clock import SystemClock
@@ -105,6 +105,21 @@ async def test_a_row_locked_by_a_frozen_control_plane_costs_a_runner_none_of_its
             assert outcome.kept == tuple(kept(lease) for lease in leases if lease.camera_id != "cam-3")
             await asyncio.wait_for(gone.wait(), 10)  # the server ends a transaction that lies idle
         assert (await renew(store, ONE, *leases)).busy == ()
+
+
+async def test_a_release_that_waits_for_a_locked_row_holds_up_no_other(url):
+    two = an_owner("runner-2")
+    async with control_planes(url) as [store]:
+        await with_cameras(store, "cam-1", "cam-2")
+        await with_runners(store, ONE, two)
+        await take(store, ONE, "cam-1")
+        await take(store, two, "cam-2")
+        async with locked(url, "stream_leases WHERE camera_uuid = 'cam-1'"):
+            waits = asyncio.create_task(store.release(ONE, [Named(CameraId("cam-1"), None)]))
+            async with asyncio.timeout(0.9):
+                assert await store.release(two, [Named(CameraId("cam-2"), None)]) == ("cam-2",)
+            assert not waits.done()
+        assert await waits == ("cam-1",)
 
 
 async def test_a_free_camera_locked_by_somebody_is_left_out(url):

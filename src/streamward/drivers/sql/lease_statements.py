@@ -8,7 +8,7 @@ from streamward.drivers.sql.statement import CAMERA, LEASE, RUNNER, Statement, s
 from streamward.model.runner import SILENT_AFTER
 
 TAKEN = ("camera_uuid", "ttl", "soft_for")
-LET_GO = ("camera_uuid", "generation", "made_until")
+LET_GO = ("camera_uuid", "runner_id", "incarnation", "generation", "made_until")
 
 _SLOTS_USED = f"(SELECT count(*) FROM stream_leases AS l WHERE {MINE} AND {TAKES_SLOT})"
 
@@ -28,11 +28,8 @@ class LeaseStatements:
         self.look_for_free = _look_for_free(dialect, rule)
         self.take = _take(rule, skip=False)
         self.take_free = _take(rule, skip=True)
-        self.let_go = rule.change(
-            rule.listed("generation", "made_until"),
-            assign=rule.let_go("k.made_until"),
-            where=f"{MINE} AND (k.generation IS NULL OR k.generation = l.generation)",
-        )
+        self.let_go = _let_go(rule, skip=False)
+        self.let_go_unlocked = _let_go(rule, skip=True)
         self.orphan = _orphan(rule)
         self.reclaim = rule.change(
             rule.listed("generation"),
@@ -83,6 +80,18 @@ def _orphan(rule: LeaseRule) -> Statement:
         rule.found(f"{TAKES_SLOT} AND (l.expires_at <= :seen_at OR l.expires_at > {ahead})", skip=True),
         assign="state = 'ORPHANED', free_since = t.now, updated_at = t.now",
         where=f"{TAKES_SLOT} AND {rule.expired}",
+    )
+
+
+def _let_go(rule: LeaseRule, *, skip: bool) -> Statement:
+    """Frees what these owners hold."""
+    return rule.change(
+        rule.listed(*LET_GO[1:], skip=skip),
+        assign=rule.let_go("k.made_until"),
+        where=(
+            "l.runner_id = k.runner_id AND l.incarnation = k.incarnation"
+            " AND (k.generation IS NULL OR k.generation = l.generation)"
+        ),
     )
 
 

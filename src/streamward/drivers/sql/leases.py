@@ -5,6 +5,7 @@ acquires of one runner come one after the other, and none comes after its end.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -12,7 +13,7 @@ from sqlalchemy.engine import Row
 
 from streamward.drivers.sql.database import Database, Look, Watch
 from streamward.drivers.sql.lease_statements import LET_GO, NEXT_EXPIRY, ORPHANS, TAKEN, LeaseStatements
-from streamward.drivers.sql.merger import RenewalMerger
+from streamward.drivers.sql.merger import Merger
 from streamward.drivers.sql.renewals import PostgresRenewals, SqliteRenewals
 from streamward.drivers.sql.rows import camera_of, lease_of, policy_of, runner_of
 from streamward.drivers.sql.session import Session
@@ -27,6 +28,14 @@ from streamward.model.ids import CameraId, Generation
 from streamward.model.runner import Runner
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """A runner gives back what it holds."""
+
+    owner: Owner
+    leases: tuple[Named, ...]
+
+
 class SqlLeases:
     """The lease port on a `Database`."""
 
@@ -35,7 +44,13 @@ class SqlLeases:
         self._lease_sql = LeaseStatements(database.dialect)
         self._watch = Watch(database.clock)
         renewals = PostgresRenewals if database.is_postgres else SqliteRenewals
-        self._merger = RenewalMerger(renewals(database, self._watch).send)
+        self._renewals = Merger(
+            renewals(database, self._watch).send, keys=lambda renewal: (renewal.owner.runner_id,), flights=2
+        )
+        # One at a time: PostgreSQL lets only one transaction commit at a time that wakes waiters.
+        self._releases = Merger(
+            self._let_go, keys=lambda release: [named.camera_id for named in release.leases], flights=1
+        )
 
     async def acquire(self, claim: Claim) -> Granted | Denied:
         async with self._db.session() as session:
@@ -75,15 +90,12 @@ class SqlLeases:
         return _granted(chosen, taken, before=before, at=rows[0].now, more=more)
 
     async def renew(self, renewal: Renewal) -> Renewed | Denied:
-        return await self._merger.renew(renewal)
+        return await self._renewals.ask(renewal)
 
     async def release(self, owner: Owner, leases: Sequence[Named]) -> tuple[CameraId, ...]:
         released: set[int] = set()
         for wave in waves(enumerate(leases), key=lambda each: each[1].camera_id):
-            rows = [(named.camera_id, named.generation, named.made_until) for _, named in wave]
-            freed = await self._change(
-                self._lease_sql.let_go, {**self._db.dialect.pack(LET_GO, rows), **owned_by(owner)}
-            )
+            freed = await self._release(Release(owner=owner, leases=tuple(named for _, named in wave)))
             released |= {place for place, named in wave if named.camera_id in freed}
         if not leases:
             await self._observe()
@@ -161,6 +173,27 @@ class SqlLeases:
         if rows:
             self._watch.saw(look, rows[0].l_updated_at)
         return {row.l_camera_uuid: row for row in rows}
+
+    async def _release(self, release: Release) -> set[CameraId]:
+        """Frees with others what nobody has locked; waits by itself for the rest, if that is the owner's at all."""
+        freed = await self._releases.ask(release)
+        rest = tuple(named for named in release.leases if named.camera_id not in freed)
+        if rest:
+            freed |= set(await self._change(self._lease_sql.let_go, self._listed([replace(release, leases=rest)])))
+        return freed
+
+    async def _let_go(self, releases: Sequence[Release]) -> list[set[CameraId]]:
+        """What was freed of each; no two name the same camera."""
+        freed = await self._change(self._lease_sql.let_go_unlocked, self._listed(releases))
+        return [{named.camera_id for named in release.leases}.intersection(freed) for release in releases]
+
+    def _listed(self, releases: Sequence[Release]) -> dict[str, Any]:
+        rows = [
+            (named.camera_id, each.owner.runner_id, each.owner.incarnation, named.generation, named.made_until)
+            for each in releases
+            for named in each.leases
+        ]
+        return self._db.dialect.pack(LET_GO, rows)
 
     async def _change(self, change: Statement, params: Mapping[str, Any]) -> list[CameraId]:
         """Frees leases; returns which."""

@@ -1,30 +1,38 @@
-"""Merges renewals that arrive together: while statements are under way, the next ones gather and go as one.
+"""Merges calls that arrive together: while statements are under way, the next ones gather and go as one.
 
-Two renewals of one runner never go together, nor at the same time: they may name the same lease, and each would find
-it locked by the other.
+Two calls with a key in common never go together, nor at the same time: two renewals of one runner, or two releases of
+one camera, may name the same lease, and each would find it locked by the other.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
-from streamward.leases.lease import Denied
-from streamward.leases.store import Renewal, Renewed, StoreUnavailable
-from streamward.model.ids import RunnerId
+from streamward.leases.store import Named, StoreUnavailable
 
 MOST_LEASES = 1_000  # in one statement: some ten milliseconds
-MOST_FLIGHTS = 2  # statements under way; the rest of the pool is for everything else
 
-Outcome = Renewed | Denied
-Send = Callable[[Sequence[Renewal]], Awaitable[list[Outcome]]]
+
+class Call(Protocol):
+    """Something asked about leases."""
+
+    @property
+    def leases(self) -> Sequence[Named]: ...
+
+
+C = TypeVar("C", bound=Call)
+O = TypeVar("O")  # noqa: E741 - the outcome
+Send = Callable[[Sequence[C]], Awaitable[list[O]]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Waiting:
-    renewal: Renewal
-    outcome: "asyncio.Future[Outcome]"
+class _Waiting(Generic[C, O]):
+    call: C
+    keys: frozenset[Hashable]
+    outcome: "asyncio.Future[O]"
 
-    def settle(self, outcome: Outcome | StoreUnavailable) -> None:
+    def settle(self, outcome: O | StoreUnavailable) -> None:
         """Answers, unless that was done or its caller is gone."""
         if self.outcome.done():
             return
@@ -34,26 +42,29 @@ class _Waiting:
             self.outcome.set_result(outcome)
 
 
-class RenewalMerger:
-    """Stands between the callers of `renew` and the database."""
+class Merger(Generic[C, O]):
+    """Stands between the callers of one port's method and the database."""
 
-    def __init__(self, send: Send) -> None:
+    def __init__(self, send: Send[C, O], *, keys: Callable[[C], Sequence[Hashable]], flights: int) -> None:
         self._send = send
-        self._waiting: list[_Waiting] = []
+        self._keys = keys
+        self._most_flights = flights  # statements under way; the rest of the pool is for everything else
+        self._waiting: list[_Waiting[C, O]] = []
         self._flights: set[asyncio.Task[None]] = set()
         self._flying = 0
-        self._away: set[RunnerId] = set()  # whose renewals are under way
+        self._away: set[Hashable] = set()  # the keys of what is under way
 
-    async def renew(self, renewal: Renewal) -> Outcome:
-        """The outcome of this renewal, however it was sent."""
-        waiting = _Waiting(renewal, asyncio.get_running_loop().create_future())
+    async def ask(self, call: C) -> O:
+        """The outcome of this call, however it was sent."""
+        outcome: asyncio.Future[O] = asyncio.get_running_loop().create_future()
+        waiting = _Waiting(call, frozenset(self._keys(call)), outcome)
         self._waiting.append(waiting)
-        if self._flying < MOST_FLIGHTS:
+        if self._flying < self._most_flights:
             self._flying += 1
             flight = asyncio.create_task(self._fly())
             self._flights.add(flight)
             flight.add_done_callback(self._flights.discard)
-        return await waiting.outcome
+        return await outcome
 
     async def close(self) -> None:
         """Waits until everyone has an answer."""
@@ -67,32 +78,31 @@ class RenewalMerger:
         finally:
             self._flying -= 1
 
-    async def _settle(self, batch: Sequence[_Waiting]) -> None:
+    async def _settle(self, batch: Sequence[_Waiting[C, O]]) -> None:
         try:
-            outcomes = await self._send([waiting.renewal for waiting in batch])
+            outcomes = await self._send([waiting.call for waiting in batch])
         except StoreUnavailable:
             return
         else:
             for waiting, outcome in zip(batch, outcomes, strict=True):
                 waiting.settle(outcome)
         finally:  # whatever went wrong, nobody waits for ever
-            self._away.difference_update(waiting.renewal.owner.runner_id for waiting in batch)
             for waiting in batch:
+                self._away -= waiting.keys
                 waiting.settle(StoreUnavailable())
 
-    def _next(self) -> list[_Waiting]:
-        """The longest waiting: at most one of each runner, and no more leases than one statement bears."""
-        batch: list[_Waiting] = []
-        later: list[_Waiting] = []
+    def _next(self) -> list[_Waiting[C, O]]:
+        """The longest waiting: at most one of each key, and no more leases than one statement bears."""
+        batch: list[_Waiting[C, O]] = []
+        later: list[_Waiting[C, O]] = []
         leases = 0
         for waiting in self._waiting:
-            renewal = waiting.renewal
-            size = leases + len(renewal.leases)
-            if renewal.owner.runner_id in self._away or (batch and size > MOST_LEASES):
+            size = leases + len(waiting.call.leases)
+            if not self._away.isdisjoint(waiting.keys) or (batch and size > MOST_LEASES):
                 later.append(waiting)
                 continue
             batch.append(waiting)
-            self._away.add(renewal.owner.runner_id)
+            self._away |= waiting.keys
             leases = size
         self._waiting = later
         return batch

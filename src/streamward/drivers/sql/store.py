@@ -38,7 +38,8 @@ class SqlStore(SqlLeases, SqlLeaseRecords, SqlRunners, SqlCameras, SqlSites, Sql
     async def close(self) -> None:
         if self._listener is not None:
             await self._listener.stop()
-        await self._merger.close()
+        await self._renewals.close()
+        await self._releases.close()
         await self._db.engine.dispose()
 
     async def ping(self) -> datetime:

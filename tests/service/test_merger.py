@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from streamward.drivers.sql.merger import MOST_FLIGHTS, MOST_LEASES, RenewalMerger
+from streamward.drivers.sql.merger import MOST_LEASES, Merger
 from streamward.leases.lease import Denied
 from streamward.leases.store import Named, Renewal, Renewed, StoreUnavailable
 from streamward.model.ids import CameraId, Generation
@@ -44,11 +44,15 @@ class SlowDatabase:
             self.answers.release()
 
 
-async def ask(merger: RenewalMerger, *renewals: Renewal) -> list["asyncio.Task[Renewed | Denied]"]:
+def a_merger(database: SlowDatabase) -> Merger[Renewal, Renewed | Denied]:
+    return Merger(database.send, keys=lambda renewal: [renewal.owner.runner_id], flights=2)
+
+
+async def ask(merger: Merger[Renewal, Renewed | Denied], *renewals: Renewal) -> list["asyncio.Task[Renewed | Denied]"]:
     """Asks one after the other, each as soon as the one before is under way or waits."""
     asked = []
     for renewal in renewals:
-        asked.append(asyncio.create_task(merger.renew(renewal)))
+        asked.append(asyncio.create_task(merger.ask(renewal)))
         for _ in range(3):
             await asyncio.sleep(0)
     return asked
@@ -56,9 +60,8 @@ async def ask(merger: RenewalMerger, *renewals: Renewal) -> list["asyncio.Task[R
 
 async def test_while_statements_are_under_way_the_next_gather_and_go_as_one():
     database = SlowDatabase()
-    merger = RenewalMerger(database.send)
+    merger = a_merger(database)
     asked = await ask(merger, *(a_renewal(f"r{number}") for number in range(6)))
-    assert MOST_FLIGHTS == 2
     assert database.sent == [["r0"], ["r1"]]
     database.answer(3)
     outcomes = await asyncio.gather(*asked)
@@ -69,7 +72,7 @@ async def test_while_statements_are_under_way_the_next_gather_and_go_as_one():
 
 async def test_two_renewals_of_one_runner_go_one_after_the_other():
     database = SlowDatabase()
-    merger = RenewalMerger(database.send)
+    merger = a_merger(database)
     asked = await ask(merger, a_renewal("r0"), a_renewal("r0"), a_renewal("r1"))
     assert database.sent == [["r0"], ["r1"]]
     database.answer(3)
@@ -80,7 +83,7 @@ async def test_two_renewals_of_one_runner_go_one_after_the_other():
 
 async def test_a_statement_bears_so_many_leases_and_no_more():
     database = SlowDatabase()
-    merger = RenewalMerger(database.send)
+    merger = a_merger(database)
     many = MOST_LEASES // 2
     asked = await ask(merger, a_renewal("a"), a_renewal("b"), *(a_renewal(f"r{n}", leases=many) for n in range(3)))
     database.answer(9)
@@ -91,7 +94,7 @@ async def test_a_statement_bears_so_many_leases_and_no_more():
 
 async def test_a_failure_is_told_to_everyone_in_it_and_to_nobody_else():
     database = SlowDatabase()
-    merger = RenewalMerger(database.send)
+    merger = a_merger(database)
     asked = await ask(merger, a_renewal("r0"), a_renewal("r1"))
     database.failure = StoreUnavailable()
     database.answer(2)
@@ -99,13 +102,13 @@ async def test_a_failure_is_told_to_everyone_in_it_and_to_nobody_else():
     assert [type(outcome) for outcome in outcomes] == [StoreUnavailable, StoreUnavailable]
     database.failure = None
     database.answer(1)
-    assert isinstance(await merger.renew(a_renewal("r0")), Renewed)
+    assert isinstance(await merger.ask(a_renewal("r0")), Renewed)
     await merger.close()
 
 
 async def test_a_caller_that_goes_away_takes_nobody_with_it():
     database = SlowDatabase()
-    merger = RenewalMerger(database.send)
+    merger = a_merger(database)
     first, second, third = await ask(merger, a_renewal("r0"), a_renewal("r1"), a_renewal("r2"))
     first.cancel()
     third.cancel()
