@@ -133,6 +133,16 @@ async def test_a_broker_that_nobody_serves_is_one_sentence() -> None:
     assert await refusal("amqp://u:hunter2@127.0.0.1:1/") == "connection refused"
 
 
+@pytest.mark.parametrize("said", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"AMQP\x00\x00\x09\x01"])
+async def test_what_is_no_broker_is_one_sentence(said: bytes) -> None:
+    async def hang_up(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(said)
+        writer.close()
+
+    async with await asyncio.start_server(hang_up, "127.0.0.1", 0) as server:
+        assert await refusal(f"amqp://u:hunter2@127.0.0.1:{server.sockets[0].getsockname()[1]}/", BRIEF)
+
+
 async def test_a_mute_server_is_given_up_in_time() -> None:
     async def stay_mute(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
@@ -162,6 +172,12 @@ async def test_a_message_that_a_full_queue_refuses_is_an_answer(rabbitmq: Rabbit
         assert await publisher.publish(an_announcement(1, camera="cam-full")) == Published()
         assert await publisher.publish(an_announcement(2, camera="cam-full")) == Refused("not confirmed")
         assert await publisher.publish(an_announcement(3, camera="cam-other")) == Published()
+
+
+async def test_what_no_message_can_be_made_of_is_refused(rabbitmq: RabbitServer) -> None:
+    async with publishing(rabbitmq.url()) as publisher:
+        assert isinstance(await publisher.publish(an_announcement(1, camera="c" * 300)), Refused)
+        assert await publisher.publish(an_announcement(2)) == Published()
 
 
 async def test_an_exchange_in_another_form_holds_up_nobody_else(rabbitmq: RabbitServer) -> None:

@@ -22,7 +22,6 @@ from aio_pika.abc import AbstractConnection, AbstractExchange
 from aiormq.exceptions import (
     AMQPError,
     ChannelClosed,
-    ChannelInvalidStateError,
     ConnectionClosed,
     DeliveryError,
     InvalidFrameError,
@@ -39,7 +38,10 @@ HEARTBEAT = 10  # seconds: a peer that vanished is noticed while nothing is sent
 
 _BACKOFF = BackoffSpec(first=0.25, longest=15.0, steady=30.0)
 _PORTS = {"amqp": 5672, "amqps": 5671}
-_GONE = (AMQPError, OSError, TimeoutError, ChannelInvalidStateError)
+# What the library raises when a connection is lost; a runtime error says that it was lost before.
+_GONE = (AMQPError, OSError, RuntimeError, TimeoutError)
+# And what it makes of peers that hang up at once, or are no brokers.
+_NO_BROKER = (*_GONE, LookupError, StopAsyncIteration, ValueError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +81,8 @@ class AmqpPublisher:
                 await exchange.publish(self._message(announcement), announcement.routing_key, mandatory=False)
         except DeliveryError:
             return Refused("not confirmed")
+        except ValueError:
+            return Refused("no AMQP message can be made of it")
         except ChannelClosed as err:  # the broker's way to refuse for good; whatever else was under way goes with it
             await self._let_go(link)
             return Refused(_why(err))
@@ -106,7 +110,7 @@ class AmqpPublisher:
         try:
             async with asyncio.timeout(self._patience.connect):
                 return await _Link.open(self._url, since=self._clock.boot())
-        except _GONE as err:
+        except _NO_BROKER as err:
             raise self._away(err, after=0.0) from None
 
     async def _lost(self, link: "_Link", err: BaseException) -> BrokerAway:
@@ -221,6 +225,8 @@ def _why(err: BaseException) -> str:
             return f"it says {err.args[-1]}"
         case TimeoutError():
             return "no answer in time"
+        case StopAsyncIteration():
+            return "it hangs up"
         case _:
             return _why_lost(err.__cause__ if isinstance(err.__cause__, OSError) else err)
 
