@@ -6,12 +6,21 @@ import pytest
 
 from streamward.leases.lease import DenialReason, Denied, Lease, SessionState
 from streamward.leases.policy import stamp_lead
-from streamward.leases.store import Claim, Granted, RunnerChange
+from streamward.leases.store import Claim, Granted
 from streamward.model.camera import LeasePolicyName
-from streamward.model.ids import CameraId, Generation, RunnerId
+from streamward.model.ids import CameraId, Generation
 from streamward.model.runner import DrainMode
 from tests.support.builders import CAMERA, START, a_camera, a_site, a_spec, an_owner, at
-from tests.support.fleet import named, renew, take, with_a_watched_clock, with_cameras, with_runners
+from tests.support.fleet import (
+    change_runner,
+    named,
+    remove_camera,
+    renew,
+    take,
+    with_a_watched_clock,
+    with_cameras,
+    with_runners,
+)
 from tests.support.stores import World
 
 ONE, TWO = an_owner("runner-1"), an_owner("runner-2")
@@ -146,7 +155,7 @@ async def test_a_grant_is_dated_after_all_that_a_released_owner_may_have_stamped
 
 async def test_inside_its_soft_window_a_camera_is_its_owners(world: World):
     await with_cameras(world.store)
-    await world.store.save_site(a_site(policy=LeasePolicyName.STICKY), capacity=10, per_minute=120)
+    await world.store.save_site(a_site(policy=LeasePolicyName.STICKY))
     await with_runners(world.store, ONE, TWO)
     await with_a_watched_clock(world)
     await take(world.store, ONE)
@@ -162,7 +171,7 @@ async def test_generations_go_on_over_release_deletion_and_re_creation(world: Wo
     for generation in (1, 2, 3):
         assert (await take(world.store, ONE)).generation == generation
         await world.store.release(ONE, [named()])
-        await world.store.remove_camera(CAMERA, scope=None)
+        await remove_camera(world.store, CAMERA, scope=None)
         assert await world.store.acquire(claim()) == Denied(DenialReason.CAMERA_UNKNOWN)
         await with_cameras(world.store)
     assert [grant.generation for grant in await world.store.history(CAMERA)] == [1, 2, 3]
@@ -173,7 +182,7 @@ async def test_a_re_created_camera_is_still_its_owners_until_that_lease_ends(wor
     await with_runners(world.store, ONE, TWO)
     await with_a_watched_clock(world)
     lease = await take(world.store, ONE)
-    await world.store.remove_camera(CAMERA, scope=None)
+    await remove_camera(world.store, CAMERA, scope=None)
     await with_cameras(world.store)
     assert await world.store.acquire(claim(TWO)) == HELD
     assert (await renew(world.store, ONE, lease)).lost == ()
@@ -197,12 +206,12 @@ async def test_an_orphan_takes_no_slot(world: World):
     assert (await take(world.store, ONE, "cam-2")).generation == 1
 
 
-@pytest.mark.parametrize("change", [RunnerChange(cordoned=True), RunnerChange(drain=DrainMode.SOFT)])
+@pytest.mark.parametrize("change", [{"cordoned": True}, {"drain": DrainMode.SOFT}])
 async def test_a_cordoned_or_draining_runner_keeps_what_it_has_and_gets_nothing_new(world: World, change):
     await with_cameras(world.store, "cam-1", "cam-2")
     await with_runners(world.store, ONE)
     await take(world.store, ONE, "cam-1")
-    await world.store.change_runner(RunnerId("runner-1"), change)
+    await change_runner(world.store, "runner-1", **change)
     assert await world.store.acquire(claim(camera_id="cam-2")) == Denied(DenialReason.RUNNER_CORDONED)
     assert (await take(world.store, ONE, "cam-1")).generation == 1
 

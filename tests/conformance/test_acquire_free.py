@@ -1,10 +1,10 @@
 """Acquiring whatever is free, on every driver."""
 
 from streamward.leases.lease import DenialReason, Denied
-from streamward.leases.store import Granted, OpenClaim, RunnerChange
+from streamward.leases.store import Granted, OpenClaim
 from streamward.model.camera import LeasePolicyName
 from tests.support.builders import a_camera, a_site, a_spec, an_owner
-from tests.support.fleet import named, take, with_a_watched_clock, with_cameras, with_runners
+from tests.support.fleet import change_runner, named, take, with_a_watched_clock, with_cameras, with_runners
 from tests.support.stores import World
 
 ONE, TWO = an_owner("runner-1"), an_owner("runner-2")
@@ -58,7 +58,7 @@ async def test_silent_and_cordoned_runners_have_no_share(world: World):
     await with_runners(world.store, ONE)
     await world.advance(6)
     await with_runners(world.store, TWO, an_owner("runner-3"))
-    await world.store.change_runner(an_owner("runner-3").runner_id, RunnerChange(cordoned=True))
+    await change_runner(world.store, an_owner("runner-3").runner_id, cordoned=True)
     assert len(await free_for(world, TWO)) == 3
 
 
@@ -81,7 +81,7 @@ async def test_only_what_is_wanted_and_fits_site_and_tenant_is_given(world: Worl
 
 
 async def test_an_orphan_is_free_at_once_unless_it_has_a_soft_window(world: World):
-    await world.store.save_site(a_site("site-2", policy=LeasePolicyName.STICKY), capacity=10, per_minute=120)
+    await world.store.save_site(a_site("site-2", policy=LeasePolicyName.STICKY))
     await with_cameras(world.store, "cam-1")
     await with_cameras(world.store, "cam-2", site="site-2")
     await with_runners(world.store, ONE)
@@ -110,7 +110,7 @@ async def test_an_ended_or_cordoned_runner_is_denied(world: World):
     claim = OpenClaim(owner=ONE, limit=5)
     assert await world.store.acquire_free(claim) == Denied(DenialReason.INCARNATION_ENDED)
     await with_runners(world.store, ONE)
-    await world.store.change_runner(ONE.runner_id, RunnerChange(cordoned=True))
+    await change_runner(world.store, ONE.runner_id, cordoned=True)
     assert await world.store.acquire_free(claim) == Denied(DenialReason.RUNNER_CORDONED)
     await world.store.end(ONE)
     assert await world.store.acquire_free(claim) == Denied(DenialReason.INCARNATION_ENDED)

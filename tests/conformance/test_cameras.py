@@ -5,7 +5,7 @@ from dataclasses import replace
 from streamward.leases.store import CameraFilter
 from streamward.model.ids import CameraId, SiteId, TenantId
 from tests.support.builders import CAMERA, TENANT, a_camera, at
-from tests.support.fleet import with_cameras
+from tests.support.fleet import remove_camera, with_cameras
 from tests.support.stores import World
 
 OTHER = TenantId("tenant-2")
@@ -53,13 +53,13 @@ async def test_a_tenant_sees_and_deletes_only_its_own_cameras(world: World):
     assert await page(world, scope=TENANT, tenant_id=OTHER) == []
     assert await world.store.find_camera(theirs, scope=TENANT) is None
     assert await world.store.find_camera(theirs, scope=OTHER) is not None
-    assert not await world.store.remove_camera(theirs, scope=TENANT)
-    assert await world.store.remove_camera(theirs, scope=OTHER)
+    assert not await remove_camera(world.store, theirs, scope=TENANT)
+    assert await remove_camera(world.store, theirs, scope=OTHER)
 
 
 async def test_a_deleted_camera_is_gone(world: World):
     await with_cameras(world.store)
-    assert await world.store.remove_camera(CAMERA, scope=None)
-    assert not await world.store.remove_camera(CAMERA, scope=None)
+    assert await remove_camera(world.store, CAMERA, scope=None)
+    assert not await remove_camera(world.store, CAMERA, scope=None)
     assert await world.store.find_camera(CAMERA, scope=None) is None
     assert await page(world) == []

@@ -1,6 +1,7 @@
 """The dial port, on every driver."""
 
 import asyncio
+from dataclasses import replace
 
 from streamward.leases.dialing import IN_FLIGHT_FOR, DialGranted, DialRefusal, DialRefused
 from streamward.leases.store import Dial
@@ -24,7 +25,7 @@ async def consume(world: World, each: Dial = ANONYMOUS) -> DialGranted | DialRef
 
 
 async def with_a_site(world: World, *, capacity: int = 2, per_minute: float = 60.0) -> None:
-    await world.store.save_site(a_site(), capacity=capacity, per_minute=per_minute)
+    await world.store.save_site(replace(a_site(), dials=capacity, dials_per_minute=per_minute))
 
 
 async def test_a_dial_costs_a_token_and_tokens_come_back(world: World):

@@ -7,7 +7,7 @@ from streamward.leases.store import Lapse, LeaseCounts, Orphan
 from streamward.model.camera import LeasePolicyName
 from streamward.model.ids import CameraId, Generation
 from tests.support.builders import CAMERA, SITE, a_site, an_owner
-from tests.support.fleet import LONG, take, with_a_watched_clock, with_cameras, with_runners
+from tests.support.fleet import LONG, remove_camera, take, with_a_watched_clock, with_cameras, with_runners
 from tests.support.stores import World
 
 ONE, TWO = an_owner("runner-1"), an_owner("runner-2")
@@ -15,7 +15,7 @@ FIRST = Generation(1)
 
 
 async def with_a_sticky_lease(world: World) -> None:
-    await world.store.save_site(a_site(policy=LeasePolicyName.STICKY), capacity=10, per_minute=120)
+    await world.store.save_site(a_site(policy=LeasePolicyName.STICKY))
     await with_cameras(world.store)
     await with_runners(world.store, ONE, TWO)
     await with_a_watched_clock(world)
@@ -95,7 +95,7 @@ async def test_an_orphan_of_a_deleted_camera_is_nobodys_concern(world: World):
     await with_a_sticky_lease(world)
     await world.advance(90)
     await world.store.lapse()
-    await world.store.remove_camera(CAMERA, scope=None)
+    await remove_camera(world.store, CAMERA, scope=None)
     assert await world.store.orphans() == []
 
 

@@ -11,7 +11,16 @@ from streamward.leases.store import Kept, Named, Renewal, Renewed
 from streamward.model.camera import LeasePolicyName
 from streamward.model.ids import CameraId, Generation
 from tests.support.builders import CAMERA, START, a_camera, a_spec, an_owner, at
-from tests.support.fleet import kept, named, renew, take, with_a_watched_clock, with_cameras, with_runners
+from tests.support.fleet import (
+    kept,
+    named,
+    remove_camera,
+    renew,
+    take,
+    with_a_watched_clock,
+    with_cameras,
+    with_runners,
+)
 from tests.support.stores import World
 
 ONE, TWO = an_owner("runner-1"), an_owner("runner-2")
@@ -112,7 +121,7 @@ async def test_the_lease_of_a_deleted_camera_is_lost(world: World):
     await with_cameras(world.store)
     await with_runners(world.store, ONE)
     lease = await take(world.store, ONE)
-    await world.store.remove_camera(CAMERA, scope=None)
+    await remove_camera(world.store, CAMERA, scope=None)
     assert (await renew(world.store, ONE, lease)).lost == (CAMERA,)
     found = await world.store.find(CAMERA)
     assert found is not None

@@ -63,7 +63,7 @@ async def fill(url: str) -> None:
     """One of everything."""
     store = SqlStore(url, clock=SteppedClock(), bell=Bell())
     await store.open()
-    await store.save_site(a_site(), capacity=10, per_minute=120)
+    await store.save_site(a_site())
     await with_cameras(store)
     await with_runners(store, ONE)
     await take(store, ONE)

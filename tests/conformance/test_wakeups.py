@@ -4,10 +4,18 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from streamward.leases.store import RunnerChange
 from streamward.runtime.bell import Bell
 from tests.support.builders import CAMERA, a_camera, an_owner
-from tests.support.fleet import named, renew, take, with_a_watched_clock, with_cameras, with_runners
+from tests.support.fleet import (
+    change_runner,
+    named,
+    remove_camera,
+    renew,
+    take,
+    with_a_watched_clock,
+    with_cameras,
+    with_runners,
+)
 from tests.support.stores import World
 
 ONE = an_owner()
@@ -21,12 +29,12 @@ async def reclaim(world: World) -> None:
 WAKING: dict[str, Callable[[World], Awaitable[object]]] = {
     "a camera is made": lambda world: world.store.save_camera(a_camera("cam-2")),
     "a camera is changed": lambda world: world.store.save_camera(a_camera(enabled=False)),
-    "a camera is deleted": lambda world: world.store.remove_camera(CAMERA, scope=None),
+    "a camera is deleted": lambda world: remove_camera(world.store, CAMERA, scope=None),
     "a lease is released": lambda world: world.store.release(ONE, [named()]),
     "an incarnation ends": lambda world: world.store.end(ONE),
     "a lease lapses": lambda world: world.store.lapse(),
     "a lease is reclaimed": reclaim,
-    "a runner is cordoned": lambda world: world.store.change_runner(ONE.runner_id, RunnerChange(cordoned=True)),
+    "a runner is cordoned": lambda world: change_runner(world.store, ONE.runner_id, cordoned=True),
 }
 
 

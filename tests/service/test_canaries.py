@@ -101,7 +101,7 @@ async def world(tmp_path: Path, kept_log: io.StringIO) -> AsyncIterator[World]:
     world.said = kept_log
     world.control.journal.subscribe(log.log_fact)
     await world.store.open()
-    await world.store.save_site(Site(site_id=SiteId("s"), tenant_id=TenantId("t")), capacity=10, per_minute=120)
+    await world.store.save_site(Site(site_id=SiteId("s"), tenant_id=TenantId("t")))
     yield world
     await world.store.close()
 

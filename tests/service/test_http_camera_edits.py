@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from streamward.leases.store import REMEMBERED_FOR
 from streamward.model.ids import CameraId
+from streamward.model.register import REMEMBERED_FOR
 from streamward.model.source_url import Credential
 from tests.support.app import VAULT, Client, ControlUnderTest
 
@@ -22,7 +22,7 @@ async def control() -> ControlUnderTest:
 
 
 def a_camera(**fields: Any) -> dict[str, Any]:
-    return {"site_id": "site-a", "camera_uuid": "new", "rtsp_url": URL} | fields
+    return {"site_id": "site-a", "camera_uuid": "t-01-new", "rtsp_url": URL} | fields
 
 
 async def created(control: ControlUnderTest, **fields: Any) -> str:
@@ -32,7 +32,7 @@ async def created(control: ControlUnderTest, **fields: Any) -> str:
     return answer.headers["etag"]
 
 
-async def login(control: ControlUnderTest, camera_id: str = "new") -> tuple[str, str] | None:
+async def login(control: ControlUnderTest, camera_id: str = "t-01-new") -> tuple[str, str] | None:
     camera = await control.store.find_camera(CameraId(camera_id), scope=None)
     assert camera is not None
     if camera.sealed is None:
@@ -41,7 +41,7 @@ async def login(control: ControlUnderTest, camera_id: str = "new") -> tuple[str,
     return opened.user.reveal(), opened.password.reveal()
 
 
-async def change(client: Client, camera_id: str = "new", **fields: Any) -> Any:
+async def change(client: Client, camera_id: str = "t-01-new", **fields: Any) -> Any:
     return await client.patch(f"/v1/cameras/{camera_id}", fields, if_match="*")
 
 
@@ -49,17 +49,21 @@ async def test_a_camera_is_created_and_its_password_is_not_told(control: Control
     answer = await control.operator(tenant="t-01").post("/v1/cameras", a_camera())
     assert answer.status_code == 201
     assert answer.json() == {
-        "camera_uuid": "new",
+        "camera_uuid": "t-01-new",
         "tenant_id": "t-01",
         "site_id": "site-a",
         "rtsp_url": SHOWN,
         "enabled": True,
         "updated_at": "2026-01-01T12:00:00Z",
+        "source_kind": "rtsp",
         "do_not_process": False,
+        "detector": None,
+        "max_fps": None,
+        "labels": {},
         "credential_version": 1,
     }
     assert await login(control) == ("ada", PASSWORD)
-    read = await control.operator().get("/v1/cameras/new")
+    read = await control.operator().get("/v1/cameras/t-01-new")
     assert (read.json(), read.headers["etag"]) == (answer.json(), answer.headers["etag"])
 
 
@@ -101,7 +105,7 @@ async def test_what_cannot_be_a_camera_is_refused_with_its_reason(
 ) -> None:
     answer = await control.operator(tenant="t-01").post("/v1/cameras", a_camera(**fields))
     assert (answer.status_code, answer.json()["reason"]) == (422, reason)
-    assert await control.store.find_camera(CameraId("new"), scope=None) is None
+    assert await control.store.find_camera(CameraId("t-01-new"), scope=None) is None
 
 
 async def test_a_taken_id_is_a_conflict(control: ControlUnderTest) -> None:
@@ -126,12 +130,12 @@ async def test_a_key_used_for_something_else_is_a_conflict(control: ControlUnder
     answer = await operator.post("/v1/cameras", other, idempotency_key="k1")
     assert (answer.status_code, answer.json()["reason"]) == (409, "idempotency-key-reused")
     elsewhere = await control.operator(tenant="t-01").post(
-        "/v1/cameras", a_camera(camera_uuid="new-2"), idempotency_key="k1"
+        "/v1/cameras", a_camera(camera_uuid="t-01-new-2"), idempotency_key="k1"
     )
     assert elsewhere.status_code == 201
     control.clock.advance(REMEMBERED_FOR)
     late = control.operator()
-    assert (await late.post("/v1/cameras", a_camera(camera_uuid="new-3"), idempotency_key="k1")).status_code == 201
+    assert (await late.post("/v1/cameras", a_camera(camera_uuid="t-01-new-3"), idempotency_key="k1")).status_code == 201
 
 
 @pytest.mark.parametrize("key", ["", "a b", "x" * 129])
@@ -142,13 +146,13 @@ async def test_a_key_that_cannot_be_one_is_refused(control: ControlUnderTest, ke
 
 async def test_an_edit_names_the_state_that_it_changes(control: ControlUnderTest) -> None:
     etag, operator = await created(control), control.operator()
-    missing = await operator.patch("/v1/cameras/new", {"enabled": False})
+    missing = await operator.patch("/v1/cameras/t-01-new", {"enabled": False})
     assert (missing.status_code, missing.json()["reason"]) == (428, "if-match-missing")
-    done = await operator.patch("/v1/cameras/new", {"enabled": False}, if_match=etag)
+    done = await operator.patch("/v1/cameras/t-01-new", {"enabled": False}, if_match=etag)
     assert (done.status_code, done.json()["enabled"]) == (200, False)
-    late = await operator.patch("/v1/cameras/new", {"enabled": True}, if_match=etag)
+    late = await operator.patch("/v1/cameras/t-01-new", {"enabled": True}, if_match=etag)
     assert (late.status_code, late.json()["reason"]) == (412, "changed-meanwhile")
-    assert (await operator.patch("/v1/cameras/new", {}, if_match=done.headers["etag"])).status_code == 200
+    assert (await operator.patch("/v1/cameras/t-01-new", {}, if_match=done.headers["etag"])).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -158,7 +162,7 @@ async def test_an_edit_names_the_state_that_it_changes(control: ControlUnderTest
         ({"rtsp_url": "rtsp://***@192.0.2.7:554/other"}, ("ada", PASSWORD), 1),
         ({"rtsp_url": URL}, ("ada", PASSWORD), 1),
         ({"rtsp_url": "rtsp://bob:x@192.0.2.8/"}, ("bob", "x"), 2),
-        ({"username": "ada", "password": "new"}, ("ada", "new"), 2),
+        ({"username": "ada", "password": "t-01-new"}, ("ada", "t-01-new"), 2),
         ({"rtsp_url": "rtsp://192.0.2.8/"}, None, 2),
     ],
 )
@@ -199,8 +203,8 @@ async def test_a_camera_moves_within_its_tenant_to_where_it_is_allowed(control: 
 
 async def test_a_camera_is_removed(control: ControlUnderTest) -> None:
     await created(control)
-    assert (await control.operator().delete("/v1/cameras/new")).json() == {"camera_uuid": "new"}
-    assert (await control.operator().delete("/v1/cameras/new")).status_code == 404
+    assert (await control.operator().delete("/v1/cameras/t-01-new", if_match="*")).json() == {"camera_uuid": "t-01-new"}
+    assert (await control.operator().delete("/v1/cameras/t-01-new", if_match="*")).status_code == 404
 
 
 @pytest.mark.parametrize("camera_id", ["cam-2", "cam-9"])
@@ -209,7 +213,7 @@ async def test_a_foreign_camera_answers_like_an_absent_one(control: ControlUnder
     answers = [
         await operator.get(f"/v1/cameras/{camera_id}"),
         await change(operator, camera_id, enabled=False),
-        await operator.delete(f"/v1/cameras/{camera_id}"),
+        await operator.delete(f"/v1/cameras/{camera_id}", if_match="*"),
     ]
     assert {answer.text for answer in answers} == {(await operator.get("/v1/cameras/cam-0")).text}
     assert {answer.status_code for answer in answers} == {404}

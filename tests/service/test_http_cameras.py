@@ -2,8 +2,8 @@
 
 import pytest
 
-from streamward.model.ids import CameraId
 from tests.support.app import Client, ControlUnderTest
+from tests.support.fleet import remove_camera
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ async def test_paging_while_cameras_come_and_go_shows_each_that_stayed_once(cont
         cursor = page["next_cursor"]
         if (n := next(added, None)) is not None:
             await control.with_cameras(f"many-{n:03}", site="site-m")
-            await control.store.remove_camera(CameraId(seen[-1]), scope=None)
+            await remove_camera(control.store, seen[-1])
     assert len(seen) == len(set(seen))
     assert {f"many-{n:03}" for n in range(0, 500, 2)} <= set(seen)
     assert seen == sorted(seen)

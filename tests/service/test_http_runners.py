@@ -51,14 +51,14 @@ async def test_a_runner_does_not_read_another_ones_flags(control: ControlUnderTe
 
 async def test_an_unknown_runner_is_404(control: ControlUnderTest) -> None:
     assert (await control.operator().get("/v1/runners/r9")).status_code == 404
-    assert (await control.operator().patch("/v1/runners/r9", {"cordoned": True})).status_code == 404
+    assert (await control.operator().patch("/v1/runners/r9", {"cordoned": True}, if_match="*")).status_code == 404
 
 
 async def test_a_cordoned_runner_takes_no_new_lease_and_keeps_its_own(control: ControlUnderTest) -> None:
     runner = control.runner()
     body = {"runner_id": "r1", "camera_uuid": "cam-1", "ttl_seconds": 10}
     await runner.post("/v1/leases/camera/acquire", body)
-    changed = await control.operator().patch("/v1/runners/r1", {"cordoned": True})
+    changed = await control.operator().patch("/v1/runners/r1", {"cordoned": True}, if_match="*")
     assert (changed.status_code, changed.json()["cordoned"]) == (200, True)
     refused = await runner.post("/v1/leases/camera/acquire", body | {"camera_uuid": "cam-2"})
     assert (refused.status_code, refused.json()["reason"]) == (409, "runner-cordoned")
@@ -68,8 +68,8 @@ async def test_a_cordoned_runner_takes_no_new_lease_and_keeps_its_own(control: C
 async def test_a_change_leaves_alone_what_it_does_not_name(control: ControlUnderTest) -> None:
     await control.runner().post("/v1/runners/register", {"runner_id": "r1", "capacity_streams": 7})
     operator = control.operator()
-    await operator.patch("/v1/runners/r1", {"drain_mode": "soft"})
-    answer = (await operator.patch("/v1/runners/r1", {"capacity_streams": 3})).json()
+    await operator.patch("/v1/runners/r1", {"drain_mode": "soft"}, if_match="*")
+    answer = (await operator.patch("/v1/runners/r1", {"capacity_streams": 3}, if_match="*")).json()
     assert (answer["drain_mode"], answer["capacity_streams"], answer["cordoned"]) == ("soft", 3, False)
 
 
@@ -77,14 +77,14 @@ async def test_a_change_leaves_alone_what_it_does_not_name(control: ControlUnder
 async def test_a_wrong_change_is_422(control: ControlUnderTest, change: object) -> None:
     await control.runner().post("/v1/runners/register", {"runner_id": "r1"})
     before = (await control.operator().get("/v1/runners/r1")).json()
-    assert (await control.operator().patch("/v1/runners/r1", change)).status_code == 422
+    assert (await control.operator().patch("/v1/runners/r1", change, if_match="*")).status_code == 422
     assert (await control.operator().get("/v1/runners/r1")).json() == before
 
 
 async def test_runners_change_and_list_no_runners(control: ControlUnderTest) -> None:
     runner = control.runner()
     await runner.post("/v1/runners/register", {"runner_id": "r1"})
-    assert (await runner.patch("/v1/runners/r1", {"cordoned": True})).status_code == 403
+    assert (await runner.patch("/v1/runners/r1", {"cordoned": True}, if_match="*")).status_code == 403
     assert (await runner.get("/v1/runners")).status_code == 403
 
 
@@ -93,8 +93,8 @@ async def test_an_operator_of_one_tenant_has_no_say_over_runners_of_all(control:
     await control.runner("r2", tenant="t-01").post("/v1/runners/register", {"runner_id": "r2"})
     operator = control.operator(tenant="t-01")
     assert [each["runner_id"] for each in (await operator.get("/v1/runners")).json()["items"]] == ["r2"]
-    assert (await operator.patch("/v1/runners/r1", {"cordoned": True})).status_code == 404
-    assert (await operator.patch("/v1/runners/r2", {"cordoned": True})).status_code == 200
+    assert (await operator.patch("/v1/runners/r1", {"cordoned": True}, if_match="*")).status_code == 404
+    assert (await operator.patch("/v1/runners/r2", {"cordoned": True}, if_match="*")).status_code == 200
 
 
 async def test_release_all_gives_everything_back_and_ends_the_incarnation(control: ControlUnderTest) -> None:

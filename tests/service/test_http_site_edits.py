@@ -29,6 +29,7 @@ async def test_a_site_is_created_and_told(control: ControlUnderTest) -> None:
         "capacity": 10,
         "refill_rate": 120.0,
         "sources": RULES,
+        "updated_at": "2026-01-01T12:00:00Z",
     }
     assert answer.json() == expected
     read = await control.operator(tenant="t-01").get("/v1/sites/new")
@@ -36,7 +37,7 @@ async def test_a_site_is_created_and_told(control: ControlUnderTest) -> None:
 
 
 async def test_the_tenant_comes_from_the_token_if_it_names_one(control: ControlUnderTest) -> None:
-    own = await control.operator(tenant="t-02").post("/v1/sites", a_site(tenant_id=None))
+    own = await control.operator(tenant="t-02").post("/v1/sites", a_site(site_id="t-02-new", tenant_id=None))
     assert own.json()["tenant_id"] == "t-02"
     for client, tenant in ((control.operator(tenant="t-02"), "t-01"), (control.operator(), None)):
         refused = await client.post("/v1/sites", a_site(site_id="other", tenant_id=tenant))

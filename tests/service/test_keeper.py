@@ -52,7 +52,7 @@ def keeping(scene: Callable[[Kept], Awaitable[T]], *, policy: LeasePolicyName, r
     async def play() -> T:
         clock, journal = LoopClock(), Journal()
         store = MemoryStore(MemoryDatabase(clock=clock), clock=clock, bell=Bell("test"))
-        await store.save_site(Site(site_id=SITE, tenant_id=TENANT), capacity=10, per_minute=120)
+        await store.save_site(Site(site_id=SITE, tenant_id=TENANT))
         await store.save_camera(a_camera(CAMERA, site=SITE, tenant=TENANT))
         for owner, capacity in ((SILENT, 1), (HEARD, room)):
             spec = RunnerSpec(

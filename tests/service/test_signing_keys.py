@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
+from streamward.control.clerk import Clerk
 from streamward.control.cursor import CursorRefused, Cursors
 from streamward.control.key_rotation import KeyStaged, NoKeyStaged, activate, rotate, stage
 from streamward.control.key_watch import WatchedKeys
@@ -18,12 +19,12 @@ from streamward.control.private_file import KeyFileUnusable
 from streamward.control.registrar import Registrar
 from streamward.control.tokens import TokenCheck, TokenRefused
 from streamward.model.camera import Camera
-from streamward.model.identity import Caller, Role
 from streamward.protocol.cameras import CreateCamera
 from streamward.protocol.codec import decode
 from streamward.protocol.problem import Problem
 from tests.support.app import VAULT, ControlUnderTest
 from tests.support.clocks import START, ManualClock
+from tests.support.fleet import ADA
 from tests.support.tokens import claims, signed
 
 NOW = int(START.timestamp())
@@ -168,12 +169,11 @@ def test_a_cursor_survives_a_change_of_keys():
 
 async def test_a_repeated_creation_is_known_after_a_change_of_keys():
     control = await ControlUnderTest().with_cameras()
-    ada = Caller(subject="ada", role=Role.OPERATOR)
     body = b'{"site_id":"site-a","rtsp_url":"rtsp://ada:secret@192.0.2.7/live"}'
     answers = [
-        await Registrar(control.store, VAULT, digest_keys=functools.partial(ring.derive, "once")).create(
-            ada, decode(body, CreateCamera), "once-1"
-        )
+        await Registrar(
+            control.store, VAULT, clerk=Clerk(control.store, digest_keys=functools.partial(ring.derive, "once"))
+        ).create(ADA, decode(body, CreateCamera), "once-1")
         for ring in rings()
     ]
     made, again, too_late = answers

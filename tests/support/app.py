@@ -14,6 +14,7 @@ from streamward.drivers.memory import MemoryDatabase, MemoryStore
 from streamward.drivers.vault import AesVault
 from streamward.leases.store import Store
 from streamward.model.camera import Camera, LeasePolicyName, Site
+from streamward.model.identity import Role
 from streamward.model.ids import CameraId, Incarnation, RunnerId, SiteId, TenantId
 from streamward.runtime.bell import Bell
 from streamward.runtime.journal import Journal
@@ -47,9 +48,7 @@ class ControlUnderTest:
     async def with_cameras(self, *camera_ids: str, site: str = "site-a", tenant: str = "t-01", **fields: Any) -> Self:
         """Adds a site and its cameras."""
         policy: LeasePolicyName | None = fields.pop("policy", None)
-        await self.store.save_site(
-            Site(site_id=SiteId(site), tenant_id=TenantId(tenant), policy=policy), capacity=10, per_minute=120
-        )
+        await self.store.save_site(Site(site_id=SiteId(site), tenant_id=TenantId(tenant), policy=policy))
         for camera_id in camera_ids:
             await self.store.save_camera(_camera(camera_id, site=site, tenant=tenant, **fields))
         return self
@@ -65,7 +64,12 @@ class ControlUnderTest:
 
     def operator(self, *, tenant: str | None = None) -> "Client":
         """A client with an operator's token."""
-        return Client(self, self.mint.operator("ada", tenant_id=None if tenant is None else TenantId(tenant)))
+        return self.person(Role.OPERATOR, tenant=tenant)
+
+    def person(self, role: Role, *, tenant: str | None = None) -> "Client":
+        """A client with the token of somebody of that role."""
+        tenant_id = None if tenant is None else TenantId(tenant)
+        return Client(self, self.mint.person("ada", role=role, tenant_id=tenant_id))
 
     def anyone(self, token: str | None = None) -> "Client":
         """A client with that token, or none."""
@@ -94,8 +98,8 @@ class Client:
     async def patch(self, path: str, body: Any, **headers: str) -> httpx.Response:
         return await self.call("PATCH", path, json=body, headers=_spelled(headers))
 
-    async def delete(self, path: str) -> httpx.Response:
-        return await self.call("DELETE", path)
+    async def delete(self, path: str, **headers: str) -> httpx.Response:
+        return await self.call("DELETE", path, headers=_spelled(headers))
 
     async def call(self, method: str, path: str, **request: Any) -> httpx.Response:
         """Any call; headers given here win."""

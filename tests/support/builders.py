@@ -86,6 +86,7 @@ def a_runner(*, cordoned: bool = False, drain: DrainMode = DrainMode.NONE) -> Ru
         cordoned=cordoned,
         drain=drain,
         last_seen_at=START,
+        revision=1,
     )
 
 

@@ -1,12 +1,18 @@
 """Small fleets in a store, and what tests do to them again and again."""
 
+from dataclasses import replace
+from typing import Any
+
 from streamward.leases.lease import Lease, Owner
 from streamward.leases.store import Claim, Granted, Kept, Named, Renewal, Renewed, Store
-from streamward.model.ids import CameraId, Generation
+from streamward.model.identity import Author
+from streamward.model.ids import CameraId, Generation, RunnerId, TenantId
+from streamward.model.register import Edit, Edited
 from streamward.model.runner import Runner
 from tests.support.builders import CAMERA, a_camera, a_spec
 from tests.support.stores import World
 
+ADA = Author(subject="ada", role="operator", tenant_id=None, address="192.0.2.99", request_id="req-1")
 LONG = 1000.0  # seconds: longer than any ttl and soft window
 
 
@@ -18,6 +24,24 @@ async def with_cameras(store: Store, *camera_ids: str, site: str = "site-1", ten
 async def with_runners(store: Store, *owners: Owner) -> None:
     for owner in owners:
         assert isinstance(await store.register(a_spec(owner)), Runner)
+
+
+async def remove_camera(store: Store, camera_id: str = CAMERA, *, scope: TenantId | None = None) -> bool:
+    """Removes a camera as a person of that scope would; returns whether there was one."""
+    camera = await store.find_camera(CameraId(camera_id), scope=scope)
+    return camera is not None and isinstance(await store.edit([Edit(before=camera)], author=ADA), Edited)
+
+
+async def change_runner(store: Store, runner_id: str, **flags: Any) -> Runner | None:
+    """Sets flags of a runner as a person would; None: there is none."""
+    runner = await store.find_runner(RunnerId(runner_id))
+    if runner is None:
+        return None
+    outcome = await store.edit([Edit(before=runner, after=replace(runner, **flags))], author=ADA)
+    assert isinstance(outcome, Edited), outcome
+    changed = outcome.things[0]
+    assert isinstance(changed, Runner)
+    return changed
 
 
 async def with_a_watched_clock(world: World) -> None:

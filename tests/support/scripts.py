@@ -13,11 +13,12 @@ from random import Random
 from typing import Any
 
 from streamward.leases.lease import Lease, Owner
-from streamward.leases.store import CameraFilter, Claim, Dial, Lapse, Named, OpenClaim, Renewal, Renewed, RunnerChange
+from streamward.leases.store import CameraFilter, Claim, Dial, Lapse, Named, OpenClaim, Renewal, Renewed
 from streamward.model.camera import LeasePolicyName
 from streamward.model.ids import CameraId, Generation, RunnerId, SiteId, TenantId
 from streamward.model.runner import DrainMode
 from streamward.model.status import StreamState
+from tests.support import fleet
 from tests.support.builders import a_camera, a_site, a_spec, a_status, an_owner
 from tests.support.stores import World
 
@@ -105,11 +106,11 @@ async def save_camera(
 
 
 async def remove_camera(world: World, _: Moment, camera_id: CameraId, scope: TenantId | None) -> bool:
-    return await world.store.remove_camera(camera_id, scope=scope)
+    return await fleet.remove_camera(world.store, camera_id, scope=scope)
 
 
 async def save_site(world: World, _: Moment, site: str, policy: LeasePolicyName | None, capacity: int) -> None:
-    await world.store.save_site(a_site(site, policy=policy), capacity=capacity, per_minute=capacity * 12.0)
+    await world.store.save_site(replace(a_site(site, policy=policy), dials=capacity, dials_per_minute=capacity * 12.0))
 
 
 async def register(world: World, moment: Moment, who: Who, terms: dict[str, Any]) -> Any:
@@ -124,8 +125,8 @@ async def heartbeat(world: World, moment: Moment, who: Who) -> Any:
     return await world.store.heartbeat(moment.owner(*who))
 
 
-async def change_runner(world: World, _: Moment, runner_id: RunnerId, change: RunnerChange) -> Any:
-    return await world.store.change_runner(runner_id, change)
+async def change_runner(world: World, _: Moment, runner_id: RunnerId, change: dict[str, Any]) -> Any:
+    return await fleet.change_runner(world.store, runner_id, **change)
 
 
 async def acquire(world: World, moment: Moment, who: Who, camera_id: CameraId, ttl: float | None) -> Any:
@@ -234,12 +235,13 @@ class Draw:
             "capacity": self.one(None, 1, 2, 3),
         }
 
-    def change(self) -> RunnerChange:
-        return RunnerChange(
-            cordoned=self.one(None, True, False, False),
-            drain=self.one(None, DrainMode.SOFT, DrainMode.NONE, DrainMode.NONE),
-            capacity=self.one(None, 0, 2, 40),
-        )
+    def change(self) -> dict[str, Any]:
+        flags = {
+            "cordoned": self.one(None, True, False, False),
+            "drain": self.one(None, DrainMode.SOFT, DrainMode.NONE, DrainMode.NONE),
+            "capacity": self.one(None, 0, 2, 40),
+        }
+        return {name: flag for name, flag in flags.items() if flag is not None}
 
     def reports(self) -> list[tuple[CameraId, int | None, StreamState]]:
         return [(self.camera(), self.behind(), self.one(*StreamState)) for _ in range(self.one(1, 2, 4))]

@@ -11,7 +11,7 @@ from streamward.leases.store import Named
 from streamward.runtime.bell import Bell
 from streamward.runtime.clock import SystemClock
 from tests.support.builders import an_owner
-from tests.support.fleet import renew, take, with_cameras, with_runners
+from tests.support.fleet import remove_camera, renew, take, with_cameras, with_runners
 from tests.support.postgres import PostgresServer
 from tests.support.stores import control_planes
 
@@ -95,7 +95,7 @@ async def test_the_control_plane_runs_without_rights_to_the_schema(postgres: Pos
     assert (await renew(store, ONE, lease)).lost == ()
     assert len(await store.history(lease.camera_id)) == 1
     assert await store.end(ONE) == (lease.camera_id,)
-    assert await store.remove_camera(lease.camera_id, scope=None)
+    assert await remove_camera(store, lease.camera_id)
     await store.close()
 
 

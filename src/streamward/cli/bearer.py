@@ -35,7 +35,7 @@ def _minted(settings: Settings) -> str:
     from streamward.runtime.clock import SystemClock
 
     mint = TokenMint(load_keyring(settings.key_file), clock=SystemClock())
-    return mint.operator(_user(), lifetime=LIFETIME)
+    return mint.person(_user(), lifetime=LIFETIME)
 
 
 def _user() -> str:

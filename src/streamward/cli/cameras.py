@@ -29,7 +29,8 @@ def list_cameras(
     from streamward.cli import output
     from streamward.cli.connect import connect
     from streamward.cli.link import place
-    from streamward.protocol.cameras import LARGEST_PAGE, CameraPage
+    from streamward.protocol.cameras import CameraPage
+    from streamward.protocol.fields import LARGEST_PAGE
 
     asked = {"site_id": site, "tenant_id": tenant, "enabled": enabled, "limit": LARGEST_PAGE}
     pages = connect().pages(place("v1", "cameras"), CameraPage, asked)

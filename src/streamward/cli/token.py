@@ -12,7 +12,9 @@ _UNITS = {"s": 1, "m": 60, "h": 3600}
 def mint(
     *,
     runner: Annotated[str | None, typer.Option(help="Mint for this runner.")] = None,
-    operator: Annotated[str | None, typer.Option(help="Mint for this person.")] = None,
+    viewer: Annotated[str | None, typer.Option(help="Mint for this person, who may see.")] = None,
+    operator: Annotated[str | None, typer.Option(help="Mint for this person, who may change cameras too.")] = None,
+    admin: Annotated[str | None, typer.Option(help="Mint for this person, who may change people too.")] = None,
     ttl: Annotated[str, typer.Option(help="How long it counts: 90s, 15m, 24h at most.")] = "15m",
     tenant: Annotated[str | None, typer.Option(help="Bind it to one tenant.")] = None,
     incarnation: Annotated[str | None, typer.Option(help="The runner's start; a fresh one if not given.")] = None,
@@ -20,20 +22,23 @@ def mint(
     """Mint a bearer token, on the control host."""
     from streamward.control.keys import load_keyring
     from streamward.control.tokens import TokenMint
+    from streamward.model.identity import Role
     from streamward.model.ids import Incarnation, RunnerId, TenantId, check_id
     from streamward.runtime.clock import SystemClock
     from streamward.settings import load
 
-    if (runner is None) == (operator is None) or (operator is not None and incarnation is not None):
-        raise typer.BadParameter("name either --runner (with or without --incarnation) or --operator")
+    people = {Role.VIEWER: viewer, Role.OPERATOR: operator, Role.ADMIN: admin}
+    named = [(role, name) for role, name in people.items() if name is not None]
+    if len(named) + (runner is not None) != 1 or (named and incarnation is not None):
+        raise typer.BadParameter("name one: --runner (with or without --incarnation), --viewer, --operator or --admin")
     lifetime = _lifetime(ttl)
     tenant_id = None if tenant is None else TenantId(check_id("tenant", tenant))
     start = None if incarnation is None else Incarnation(check_id("incarnation", incarnation))
     minting = TokenMint(load_keyring(load().key_file), clock=SystemClock())
     if runner is not None:
         print(minting.runner(RunnerId(runner), incarnation=start, tenant_id=tenant_id, lifetime=lifetime))
-    if operator is not None:
-        print(minting.operator(operator, tenant_id=tenant_id, lifetime=lifetime))
+    for role, name in named:
+        print(minting.person(name, role=role, tenant_id=tenant_id, lifetime=lifetime))
 
 
 def _lifetime(text: str) -> timedelta:

@@ -6,11 +6,14 @@ was sealed by whoever changed it.
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from streamward.leases.store import CameraFilter, CameraStore
 from streamward.model.camera import Camera
 from streamward.model.errors import StreamwardError
+from streamward.model.identity import SYSTEM
 from streamward.model.ids import CameraId
+from streamward.model.register import Edit, Edited, Register
 from streamward.model.source_url import SourceUrlRefused, split_userinfo
 from streamward.model.vault import CredentialUnreadable, CredentialVault
 
@@ -37,7 +40,11 @@ class Resealed:
     unreadable: tuple[CameraId, ...]  # no key opens them: to be given again
 
 
-async def seal_urls(store: CameraStore, vault: CredentialVault) -> int:
+class EditedCameras(CameraStore, Register, Protocol):
+    """The ports that read and change cameras."""
+
+
+async def seal_urls(store: EditedCameras, vault: CredentialVault) -> int:
     """Takes user and password out of every URL that still has them; returns how many."""
     sealed = 0
     async for camera in _cameras(store):
@@ -49,7 +56,8 @@ async def seal_urls(store: CameraStore, vault: CredentialVault) -> int:
             seal = vault.seal(credential, tenant_id=camera.tenant_id, camera_id=camera.camera_id)
             version = camera.credential_version + 1
             changed = replace(camera, rtsp_url=url, sealed=seal, credential_version=version)
-            sealed += await store.change_camera(changed) is not None
+            outcome = await store.edit([Edit(before=camera, after=changed)], author=SYSTEM)
+            sealed += isinstance(outcome, Edited)
     return sealed
 
 

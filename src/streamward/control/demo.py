@@ -1,10 +1,12 @@
 """A small fleet to try things on: two tenants, three sites, twelve cameras."""
 
-from streamward.leases.dialing import DEFAULT_CAPACITY, DEFAULT_PER_MINUTE
+from typing import Protocol
+
 from streamward.leases.store import CameraStore
 from streamward.model.address_policy import AddressPolicy, parse_network
 from streamward.model.camera import Camera, LeasePolicyName, Site
 from streamward.model.ids import CameraId, SiteId, TenantId
+from streamward.model.register import Register
 from streamward.runtime.clock import Clock
 
 _HERE = AddressPolicy(allow=(parse_network("127.0.0.0/8"),))  # its cameras are simulated on this host
@@ -17,11 +19,15 @@ CAMERAS_PER_SITE = 4
 FIRST_PORT = 8554
 
 
-async def seed(store: CameraStore, *, clock: Clock) -> None:
+class Fleet(CameraStore, Register, Protocol):
+    """The ports that know cameras and sites."""
+
+
+async def seed(store: Fleet, *, clock: Clock) -> None:
     """Adds what is missing of the fleet, and leaves alone what is there."""
     for number, site in enumerate(SITES):
         if await store.find_site(site.site_id, scope=None) is None:
-            await store.save_site(site, capacity=DEFAULT_CAPACITY, per_minute=DEFAULT_PER_MINUTE)
+            await store.save_site(site)
         for camera in _cameras(site, port=FIRST_PORT + number, clock=clock):
             if await store.find_camera(camera.camera_id, scope=None) is None:
                 await store.save_camera(camera)

@@ -16,8 +16,9 @@ from streamward.leases.store import (
     RunnerStore,
 )
 from streamward.model.camera import Camera, LeasePolicyName
-from streamward.model.identity import Caller, Role
+from streamward.model.identity import Author, Caller, Role
 from streamward.model.ids import CameraId, Generation, Incarnation, RunnerId, SiteId
+from streamward.model.register import Note
 from streamward.model.runner import Runner, RunnerSpec
 from streamward.protocol import leases as wire
 from streamward.protocol.problem import Problem
@@ -179,10 +180,19 @@ class LeaseService:
             self._journal.record(facts.LeaseReleased(camera_id=camera_id, runner_id=owner.runner_id))
         return wire.CamerasReleased(released=list(released))
 
-    async def reclaim(self, message: wire.ReclaimCamera) -> wire.CamerasReleased | Problem:
+    async def reclaim(
+        self, message: wire.ReclaimCamera, *, camera: Camera, author: Author
+    ) -> wire.CamerasReleased | Problem:
         """An operator takes an expired lease before its soft window ends."""
-        camera_id, generation = CameraId(message.camera_uuid), Generation(message.version)
-        if not await self._store.reclaim(camera_id, generation):
+        camera_id, generation = camera.camera_id, Generation(message.version)
+        note = Note(
+            author=author,
+            action="lease.reclaimed",
+            tenant_id=camera.tenant_id,
+            object_id=camera_id,
+            before={"version": generation},
+        )
+        if not await self._store.reclaim(camera_id, generation, note=note):
             return Problem(
                 title="Not reclaimed",
                 status=409,

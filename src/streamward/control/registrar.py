@@ -4,36 +4,26 @@ A credential can be replaced, but not read, and not sent elsewhere: it stays wit
 was given for. Each of these is one conditional change in the store.
 """
 
-import hashlib
-import hmac
 import uuid
-from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TypeVar
 
 from msgspec import UnsetType
 
-from streamward.leases.store import CameraStore, Once, Repeated
-from streamward.model.camera import Camera, Site
-from streamward.model.identity import Caller
+from streamward.control.clerk import Clerk
+from streamward.model.camera import UNDATED, Camera, Site
+from streamward.model.identity import Author
 from streamward.model.ids import CameraId, SiteId
+from streamward.model.register import Register
 from streamward.model.secret import MASK, Secret
 from streamward.model.source_url import Credential, Source, SourceUrl, SourceUrlRefused, parse
+from streamward.model.tenant import check_own
 from streamward.model.vault import CredentialUnreadable, CredentialVault, Sealed
-from streamward.protocol import codec
 from streamward.protocol.cameras import ChangeCamera, CreateCamera
 from streamward.protocol.fields import ClearText
 from streamward.protocol.problem import Problem
 
 SITE_UNKNOWN = Problem(title="Unprocessable Content", status=422, detail="there is no such site", reason="site-unknown")
-TAKEN = Problem(title="Conflict", status=409, detail="there is a camera of that id", reason="camera-exists")
-KEY_REUSED = Problem(
-    title="Conflict",
-    status=409,
-    detail="this Idempotency-Key was used for something else",
-    reason="idempotency-key-reused",
-)
 CREDENTIAL_TWICE = Problem(
     title="Unprocessable Content",
     status=422,
@@ -46,7 +36,6 @@ CREDENTIAL_NEEDED = Problem(
     detail="give user and password again: they are kept for the same scheme, host and port only",
     reason="credential-needed",
 )
-_UNDATED = datetime(1970, 1, 1, tzinfo=UTC)  # the store dates what it writes
 _MASKED = Credential(user=Secret(MASK), password=Secret(""))
 
 T = TypeVar("T")
@@ -55,43 +44,50 @@ T = TypeVar("T")
 class Registrar:
     """Writes cameras into the register."""
 
-    def __init__(self, store: CameraStore, vault: CredentialVault, *, digest_keys: Callable[[], list[bytes]]) -> None:
-        self._store = store
+    def __init__(self, register: Register, vault: CredentialVault, *, clerk: Clerk) -> None:
+        self._register = register
         self._vault = vault
-        self._digest_keys = digest_keys  # the newest first
+        self._clerk = clerk
 
-    async def create(self, caller: Caller, message: CreateCamera, once_key: str | None) -> Camera | Problem:
+    async def create(self, author: Author, message: CreateCamera, once_key: str | None) -> Camera | Problem:
         """Adds a camera; repeated under the same name it answers as it did the first time."""
-        site = await self._store.find_site(SiteId(message.site_id), scope=caller.tenant_id)
+        site = await self._register.find_site(SiteId(message.site_id), scope=author.tenant_id)
         if site is None:
             return SITE_UNKNOWN
-        source = _given(site, message)
-        if isinstance(source, Problem):
-            return source
-        camera_id = CameraId(message.camera_uuid or str(uuid.uuid4()))
-        camera = self._new(site, camera_id, source=source, message=message)
-        once = None if once_key is None else self._once(caller, once_key, message)
-        added = await self._store.add_camera(camera, once=once)
-        if isinstance(added, Repeated):
-            return _as_made(camera, added) if self._is_same(message, added) else KEY_REUSED
-        return added or TAKEN
+        camera = self.described(author, site, message)
+        if isinstance(camera, Problem):
+            return camera
+        return await self._clerk.create(camera, author=author, message=message, once_key=once_key)
 
-    async def change(self, caller: Caller, camera: Camera, message: ChangeCamera) -> Camera | Problem | None:
-        """Changes a camera as it was read; None: somebody changed it meanwhile."""
+    async def change(self, author: Author, camera: Camera, message: ChangeCamera) -> Camera | Problem:
+        """Changes a camera as it was read."""
         site_id = SiteId(_or(message.site_id, camera.site_id))
-        site = await self._store.find_site(site_id, scope=caller.tenant_id)
+        site = await self._register.find_site(site_id, scope=author.tenant_id)
         if site is None or site.tenant_id != camera.tenant_id:
             return SITE_UNKNOWN
-        changed = self._with_source(camera, site, message)
-        if isinstance(changed, Problem):
-            return changed
-        return await self._store.change_camera(
-            replace(
-                changed,
-                site_id=site_id,
-                enabled=_or(message.enabled, camera.enabled),
-                do_not_process=_or(message.do_not_process, camera.do_not_process),
-            )
+        changed = self.changed(camera, site, message)
+        return changed if isinstance(changed, Problem) else await self._clerk.change(camera, changed, author=author)
+
+    def described(self, author: Author, site: Site, message: CreateCamera) -> Camera | Problem:
+        """The camera that a message describes, at its site."""
+        chosen = message.camera_uuid
+        camera_id = CameraId(str(uuid.uuid4()) if chosen is None else check_own(chosen, scope=author.tenant_id))
+        source = _given(site, message)
+        return source if isinstance(source, Problem) else self._new(site, camera_id, source=source, message=message)
+
+    def changed(self, camera: Camera, site: Site, message: ChangeCamera) -> Camera | Problem:
+        """The camera as a message wants it, at the site where it shall stand."""
+        moved = self._with_source(camera, site, message)
+        if isinstance(moved, Problem):
+            return moved
+        return replace(
+            moved,
+            site_id=site.site_id,
+            enabled=_or(message.enabled, camera.enabled),
+            do_not_process=_or(message.do_not_process, camera.do_not_process),
+            detector=_or(message.detector, camera.detector),
+            max_fps=_or(message.max_fps, camera.max_fps),
+            labels=camera.labels if isinstance(message.labels, UnsetType) else _sorted(message.labels),
         )
 
     def _new(self, site: Site, camera_id: CameraId, *, source: Source, message: CreateCamera) -> Camera:
@@ -102,7 +98,10 @@ class Registrar:
             rtsp_url=str(source.url),
             enabled=message.enabled,
             do_not_process=message.do_not_process,
-            updated_at=_UNDATED,
+            detector=message.detector,
+            max_fps=message.max_fps,
+            labels=_sorted(message.labels),
+            updated_at=UNDATED,
         )
         if source.credential is None:
             return camera
@@ -141,19 +140,6 @@ class Registrar:
     def _seal(self, camera: Camera, credential: Credential) -> Sealed:
         return self._vault.seal(credential, tenant_id=camera.tenant_id, camera_id=camera.camera_id)
 
-    def _once(self, caller: Caller, key: str, message: CreateCamera) -> Once:
-        """Names are the caller's own, and a digest without the key tells nothing of a password."""
-        digest = _digest(self._digest_keys()[0], message)
-        return Once(subject=f"{caller.tenant_id or ''}/{caller.subject}", key=key, digest=digest)
-
-    def _is_same(self, message: CreateCamera, made: Repeated) -> bool:
-        """Whether the first creation was this one; its digest may be from before a change of keys."""
-        return any(hmac.compare_digest(made.digest, _digest(key, message)) for key in self._digest_keys())
-
-
-def _digest(key: bytes, message: CreateCamera) -> str:
-    return hmac.new(key, codec.encode(message), hashlib.sha256).hexdigest()
-
 
 def _given(site: Site, message: CreateCamera) -> Source | Problem:
     source = _source(
@@ -183,11 +169,6 @@ def _leaves_source(message: ChangeCamera) -> bool:
     return all(isinstance(each, UnsetType) for each in (message.rtsp_url, message.username, message.password))
 
 
-def _as_made(camera: Camera, made: Repeated) -> Camera:
-    """What the first of two equal creations was answered with."""
-    return replace(camera, camera_id=made.camera_id, updated_at=made.made_at, revision=1)
-
-
 def _place(camera: Camera) -> tuple[object, ...] | None:
     """Where a credential is good for; None: the URL is from before URLs were checked."""
     try:
@@ -206,3 +187,7 @@ def _clear(given: ClearText | UnsetType | None) -> Secret | None:
 
 def _or(given: T | UnsetType, known: T) -> T:
     return known if isinstance(given, UnsetType) else given
+
+
+def _sorted(labels: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(labels.items()))

@@ -99,9 +99,16 @@ class TokenMint:
             lifetime,
         )
 
-    def operator(self, name: str, *, tenant_id: TenantId | None = None, lifetime: timedelta = DEFAULT_LIFETIME) -> str:
-        """A token for a person who runs the fleet, or one tenant's part of it."""
-        return self._sign(Caller(subject=check_id("operator", name), role=Role.OPERATOR, tenant_id=tenant_id), lifetime)
+    def person(
+        self,
+        name: str,
+        *,
+        role: Role = Role.OPERATOR,
+        tenant_id: TenantId | None = None,
+        lifetime: timedelta = DEFAULT_LIFETIME,
+    ) -> str:
+        """A token for a person of the whole installation, or of one tenant."""
+        return self._sign(Caller(subject=check_id("name", name), role=role, tenant_id=tenant_id), lifetime)
 
     def _sign(self, caller: Caller, lifetime: timedelta) -> str:
         if not timedelta(0) < lifetime <= LONGEST_LIFETIME:

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
-DEFAULT_CAPACITY = 10
-DEFAULT_PER_MINUTE = 120.0
+from streamward.model.camera import DEFAULT_DIALS, DEFAULT_DIALS_PER_MINUTE
+
 RESERVE_REFILL = 60.0  # seconds in which an empty reserve is full again
 IN_FLIGHT_FOR = 10.0  # seconds after which a dial that nobody reported done no longer counts
 TAKEOVER_WITHIN = 600.0  # seconds since a camera last streamed under an earlier generation
@@ -33,8 +33,8 @@ class DialRefusal(StrEnum):
 class Bucket:
     """A site's budget at `updated_at`."""
 
-    capacity: int = DEFAULT_CAPACITY
-    per_minute: float = DEFAULT_PER_MINUTE
+    capacity: int = DEFAULT_DIALS
+    per_minute: float = DEFAULT_DIALS_PER_MINUTE
     tokens: float
     reserve: float
     reserve_size: int  # the site's enabled cameras

@@ -17,11 +17,10 @@ from streamward.leases.lease import Denied, Grant, Lease, Owner
 from streamward.model.camera import Camera, Site
 from streamward.model.errors import StreamwardError
 from streamward.model.ids import CameraId, Generation, RunnerId, SiteId, TenantId
-from streamward.model.runner import DrainMode, Runner, RunnerSpec
+from streamward.model.register import IdentityStore, Note, Outbox, Register
+from streamward.model.runner import Runner, RunnerSpec
 from streamward.model.status import StreamStatus
 from streamward.model.vault import Sealed
-
-REMEMBERED_FOR = 86_400.0  # seconds: how long the name of a creation is known
 
 
 class StoreUnavailable(StreamwardError):
@@ -148,7 +147,9 @@ class LeaseStore(Protocol):
     async def release(self, owner: Owner, leases: Sequence[Named]) -> tuple[CameraId, ...]: ...
     async def lapse(self) -> Lapse: ...
     async def orphans(self) -> list[Orphan]: ...
-    async def reclaim(self, camera_id: CameraId, generation: Generation) -> bool: ...
+    async def reclaim(self, camera_id: CameraId, generation: Generation, *, note: Note | None = None) -> bool:
+        """Frees an expired lease; a person's doing is noted with it."""
+        ...
 
 
 class LeaseRecords(Protocol):
@@ -166,18 +167,8 @@ class RunnerStore(Protocol):
     async def end(self, owner: Owner) -> tuple[CameraId, ...]: ...
     async def heartbeat(self, owner: Owner) -> Runner | Denied: ...
     async def find_runner(self, runner_id: RunnerId) -> Runner | None: ...
-    async def change_runner(self, runner_id: RunnerId, change: "RunnerChange") -> Runner | None: ...
     async def runners(self) -> list[Runner]: ...
     async def site_load(self, site_id: SiteId) -> SiteLoad: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunnerChange:
-    """What an operator sets on a runner; None leaves a field alone."""
-
-    cordoned: bool | None = None
-    drain: DrainMode | None = None
-    capacity: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,57 +183,22 @@ class CameraFilter:
     limit: int = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Once:
-    """A caller's name for one creation, so that a repeated call creates nothing twice."""
-
-    subject: str
-    key: str
-    digest: str  # of what is to be created; made with a key, for it may hold a password
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repeated:
-    """That name was used before: for this camera, at that time, with this digest."""
-
-    camera_id: CameraId
-    made_at: datetime
-    digest: str
-
-
-class SiteStore(Protocol):
-    """Which sites there are."""
-
-    async def find_site(self, site_id: SiteId, *, scope: TenantId | None) -> Site | None: ...
-    async def save_site(self, site: Site, *, capacity: int, per_minute: float) -> None: ...
-    async def add_site(self, site: Site, *, capacity: int, per_minute: float) -> Site | None:
-        """The site as it was added; None: its id is taken."""
-        ...
-
-    async def change_site(self, site: Site, *, capacity: int, per_minute: float) -> Site | None:
-        """The site as it is now; None: it is not in that revision, or not that tenant's."""
-        ...
-
-
-class CameraStore(SiteStore, Protocol):
-    """Which cameras there are. Credentials come and go sealed."""
+class CameraStore(Protocol):
+    """Which cameras there are. Credentials come and go sealed. People's edits go through `Register.edit`."""
 
     async def page(self, wanted: CameraFilter) -> list[Camera]: ...
     async def find_camera(self, camera_id: CameraId, *, scope: TenantId | None) -> Camera | None: ...
-    async def save_camera(self, camera: Camera) -> None: ...
-    async def add_camera(self, camera: Camera, *, once: Once | None = None) -> Camera | Repeated | None:
-        """The camera as it was added; None: its id is taken."""
+    async def save_camera(self, camera: Camera) -> None:
+        """Writes a camera of a fleet that is made up, whatever was there."""
         ...
 
-    async def change_camera(self, camera: Camera) -> Camera | None:
-        """The camera as it is now; None: it is not in that revision, or not that tenant's."""
+    async def save_site(self, site: Site) -> None:
+        """Writes a site, and its tenant if there is none."""
         ...
 
     async def reseal(self, camera_id: CameraId, *, old: Sealed, new: Sealed) -> bool:
         """Puts the same credential in under another key, if it has not changed meanwhile; that is no revision."""
         ...
-
-    async def remove_camera(self, camera_id: CameraId, *, scope: TenantId | None) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,7 +233,18 @@ class StatusStore(Protocol):
     async def find_status(self, camera_id: CameraId) -> StreamStatus | None: ...
 
 
-class Store(LeaseStore, LeaseRecords, RunnerStore, CameraStore, DialStore, StatusStore, Protocol):
+class Store(
+    LeaseStore,
+    LeaseRecords,
+    RunnerStore,
+    CameraStore,
+    DialStore,
+    StatusStore,
+    Register,
+    IdentityStore,
+    Outbox,
+    Protocol,
+):
     """Everything one database holds, for the wiring; services take the small port that they use."""
 
     async def open(self) -> None: ...

@@ -92,6 +92,15 @@ class AddressPolicy:
         """The same for the address in a URL, if there is one."""
         return None if url.address is None else self.judge(url.address)
 
+    def described(self) -> dict[str, list[str]]:
+        """The policy in words; what is not said is left out."""
+        said: dict[str, list[str]] = {
+            "allow": [str(network) for network in self.allow],
+            "deny": [str(network) for network in self.deny],
+            "kinds": sorted(self.kinds - NETWORK),
+        }
+        return {name: words for name, words in said.items() if words}
+
     def _forbids(self, address: Address) -> AddressFault | None:
         if _is_in(address, self.deny):
             return AddressFault.DENIED

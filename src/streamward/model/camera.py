@@ -2,13 +2,18 @@
 
 import re
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 
 from streamward.model.address_policy import EVERYWHERE, AddressPolicy
 from streamward.model.ids import CameraId, SiteId, TenantId
 from streamward.model.secret import MASK
+from streamward.model.source_url import SourceKind
 from streamward.model.vault import Sealed
+
+DEFAULT_DIALS = 10  # first connections at once (S0-033)
+DEFAULT_DIALS_PER_MINUTE = 120.0
+UNDATED = datetime(1970, 1, 1, tzinfo=UTC)  # the store dates what it writes
 
 _USERINFO = re.compile(r"(?<=://)[^/?#]*@")
 
@@ -29,6 +34,9 @@ class Site:
     tenant_id: TenantId
     policy: LeasePolicyName | None = None  # None: the runner's own
     addresses: AddressPolicy = EVERYWHERE
+    dials: int = DEFAULT_DIALS  # the capacity of its dial budget
+    dials_per_minute: float = DEFAULT_DIALS_PER_MINUTE
+    updated_at: datetime = UNDATED
     revision: int = 0  # set by the store: rises with each change
 
 
@@ -44,6 +52,9 @@ class Camera:
     credential_version: int = 0  # rises when they change
     enabled: bool = True
     do_not_process: bool = False
+    detector: str | None = None  # None: the runner's default
+    max_fps: float | None = None  # None: as many frames as the runner can take
+    labels: tuple[tuple[str, str], ...] = ()  # in the order of their names
     updated_at: datetime
     revision: int = 0  # set by the store: rises with each change
 
@@ -51,6 +62,12 @@ class Camera:
     def is_wanted(self) -> bool:
         """Whether a runner should hold it."""
         return self.enabled and not self.do_not_process
+
+    @property
+    def source_kind(self) -> SourceKind | None:
+        """What its URL's scheme says it is; None: a URL from before these were checked."""
+        scheme = self.rtsp_url.partition(":")[0]
+        return SourceKind(scheme) if scheme in set(SourceKind) else None
 
     @property
     def shown_url(self) -> str:

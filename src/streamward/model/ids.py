@@ -21,6 +21,7 @@ _UPPER_UUID = r"(?=.*[A-F])[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$"
 PATTERN = rf"^(?!{_UPPER_UUID})[A-Za-z0-9_-]{{1,64}}$(?!\n)"  # `$` alone would let a last newline pass
 
 _ID = re.compile(PATTERN)
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class MalformedId(StreamwardError):
@@ -39,3 +40,8 @@ def check_id(field: str, text: str) -> str:
     if not _ID.search(text):
         raise MalformedId(field)
     return text
+
+
+def is_uuid(text: str) -> bool:
+    """Whether nobody else can have chosen the same by chance."""
+    return _UUID.fullmatch(text) is not None

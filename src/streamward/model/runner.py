@@ -44,6 +44,7 @@ class Runner:
     cordoned: bool
     drain: DrainMode
     last_seen_at: datetime
+    revision: int = 0  # set by the store: rises with each change by people
 
     @property
     def takes_leases(self) -> bool:

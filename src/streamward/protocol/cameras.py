@@ -1,15 +1,21 @@
 """Cameras on the wire, in S0's spelling (S0-066, S0-067)."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from streamward.model.camera import Camera
-from streamward.protocol.fields import ClearText, Id, Message
+from streamward.model.source_url import SourceKind
+from streamward.protocol.fields import ClearText, Cursor, Id, Limit, Message
 
-LARGEST_PAGE = 1000
+MOST_LABELS = 32
+
+LabelName = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_.-]{1,64}$(?!\n)")]
+LabelValue = Annotated[str, msgspec.Meta(pattern=r"^[^\x00-\x1f\x7f]{0,256}$(?!\n)")]
+Labels = Annotated[dict[LabelName, LabelValue], msgspec.Meta(max_length=MOST_LABELS)]
+MaxFps = Annotated[float, msgspec.Meta(gt=0, le=240)]
 
 
 class CameraQuery(Message, frozen=True):
@@ -18,10 +24,8 @@ class CameraQuery(Message, frozen=True):
     enabled: bool | None = None
     tenant_id: Id | None = None
     site_id: Id | None = None
-    limit: Annotated[int, msgspec.Meta(ge=1, le=LARGEST_PAGE)] = 100
-    cursor: (
-        Annotated[str, msgspec.Meta(description="`next_cursor` of the page before, with the same filters")] | None
-    ) = None
+    limit: Limit = 100
+    cursor: Cursor | None = None
 
 
 class CameraRow(Message, frozen=True):
@@ -56,6 +60,9 @@ class CreateCamera(Message, frozen=True):
     password: ClearText | None = None
     enabled: bool = True
     do_not_process: bool = False
+    detector: Id | None = None
+    max_fps: MaxFps | None = None
+    labels: Labels = msgspec.field(default_factory=dict)
 
 
 class ChangeCamera(Message, frozen=True):
@@ -71,12 +78,19 @@ class ChangeCamera(Message, frozen=True):
     password: ClearText | UnsetType = UNSET
     enabled: bool | UnsetType = UNSET
     do_not_process: bool | UnsetType = UNSET
+    detector: Id | UnsetType | None = UNSET
+    max_fps: MaxFps | UnsetType | None = UNSET
+    labels: Labels | UnsetType = UNSET
 
 
 class CameraDetails(CameraRow, frozen=True):
     """Control plane: a camera as operators see it; `***@` in its URL stands for a user and password."""
 
+    source_kind: SourceKind | None  # none: from before sources were checked
     do_not_process: bool
+    detector: str | None
+    max_fps: float | None
+    labels: dict[str, str]
     credential_version: int
 
 
@@ -86,27 +100,30 @@ class CameraRemoved(Message, frozen=True):
     camera_uuid: str
 
 
+def row(camera: Camera) -> CameraRow:
+    """A camera as anyone may see it."""
+    return CameraRow(**_row(camera))
+
+
 def details(camera: Camera) -> CameraDetails:
-    """A camera as operators see it."""
+    """A camera as people see it."""
     return CameraDetails(
-        camera_uuid=camera.camera_id,
-        tenant_id=camera.tenant_id,
-        site_id=camera.site_id,
-        rtsp_url=camera.shown_url,
-        enabled=camera.enabled,
-        updated_at=camera.updated_at,
+        **_row(camera),
+        source_kind=camera.source_kind,
         do_not_process=camera.do_not_process,
+        detector=camera.detector,
+        max_fps=camera.max_fps,
+        labels=dict(camera.labels),
         credential_version=camera.credential_version,
     )
 
 
-def row(camera: Camera) -> CameraRow:
-    """A camera as anyone may see it."""
-    return CameraRow(
-        camera_uuid=camera.camera_id,
-        tenant_id=camera.tenant_id,
-        site_id=camera.site_id,
-        rtsp_url=camera.shown_url,
-        enabled=camera.enabled,
-        updated_at=camera.updated_at,
-    )
+def _row(camera: Camera) -> dict[str, Any]:
+    return {
+        "camera_uuid": camera.camera_id,
+        "tenant_id": camera.tenant_id,
+        "site_id": camera.site_id,
+        "rtsp_url": camera.shown_url,
+        "enabled": camera.enabled,
+        "updated_at": camera.updated_at,
+    }

@@ -13,6 +13,9 @@ Id = Annotated[str, msgspec.Meta(pattern=PATTERN, description="1 to 64 of A-Z a-
 Version = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1, description="the lease's generation")]
 TtlSeconds = Annotated[float, msgspec.Meta(ge=SHORTEST_TTL, le=LONGEST_TTL)]
 Capacity = Annotated[int, msgspec.Meta(ge=0, le=10_000)]
+LARGEST_PAGE = 1000
+Limit = Annotated[int, msgspec.Meta(ge=1, le=LARGEST_PAGE)]
+Cursor = Annotated[str, msgspec.Meta(description="`next_cursor` of the page before, with the same filters")]
 Instant = Annotated[datetime, msgspec.Meta(tz=True)]  # one without a zone could not be compared with ours
 
 
@@ -36,6 +39,13 @@ class ClearText:
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=False):
     """What every message of ours is: a value of declared fields and no others."""
+
+
+class PageQuery(Message, frozen=True):
+    """Which part of a listing in the order of ids."""
+
+    limit: Limit = 100
+    cursor: Cursor | None = None
 
 
 def check_year(*instants: datetime | None) -> None:

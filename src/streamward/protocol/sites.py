@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from streamward.leases.dialing import DEFAULT_CAPACITY, DEFAULT_PER_MINUTE
-from streamward.model.camera import LeasePolicyName
+from streamward.model.camera import DEFAULT_DIALS, DEFAULT_DIALS_PER_MINUTE, LeasePolicyName
 from streamward.protocol.fields import Id, Message, Version
 
 MOST_NETWORKS = 100
@@ -80,8 +79,8 @@ class CreateSite(Message, frozen=True):
     site_id: Id
     tenant_id: Id | None = None
     policy: LeasePolicyName | None = None
-    capacity: DialCapacity = DEFAULT_CAPACITY
-    refill_rate: DialRate = DEFAULT_PER_MINUTE
+    capacity: DialCapacity = DEFAULT_DIALS
+    refill_rate: DialRate = DEFAULT_DIALS_PER_MINUTE
     sources: SourceRules = SourceRules()
 
 
@@ -94,6 +93,12 @@ class ChangeSite(Message, frozen=True):
     sources: SourceRules | UnsetType = UNSET
 
 
+class SiteRemoved(Message, frozen=True):
+    """Control plane: the site is gone."""
+
+    site_id: str
+
+
 class SiteDetails(Message, frozen=True):
     """Control plane: a site; without a `policy` its cameras are held by the runner's own."""
 
@@ -103,3 +108,11 @@ class SiteDetails(Message, frozen=True):
     capacity: int
     refill_rate: float
     sources: SourceRules
+    updated_at: datetime
+
+
+class SitePage(Message, frozen=True):
+    """Control plane: sites in the order of their ids; `next_cursor` is null on the last page."""
+
+    items: list[SiteDetails]
+    next_cursor: str | None

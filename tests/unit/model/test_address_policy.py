@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamward.model.address_policy import AddressFault, AddressPolicy, NetworkRefused, parse_network
-from streamward.model.source_url import NETWORK, parse
+from streamward.model.source_url import NETWORK, SourceKind, parse
 
 
 def a_policy(*, allow: str = "", deny: str = "") -> AddressPolicy:
@@ -117,3 +117,9 @@ def test_a_mapped_address_is_judged_as_the_address_it_hides(address, allow):
 @given(st.ip_addresses(v=4), st.ip_addresses(v=4))
 def test_an_allow_list_of_one_lets_no_other_through(address, other):
     assert (a_policy(allow=str(other)).judge(address) is None) <= (address == other)
+
+
+def test_a_policy_is_described_by_what_it_says():
+    policy = AddressPolicy(deny=(parse_network("10.1.2.3"),), kinds=frozenset(SourceKind))
+    assert policy.described() == {"deny": ["10.1.2.3/32"], "kinds": ["device", "file"]}
+    assert AddressPolicy().described() == {}

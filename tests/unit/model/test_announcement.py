@@ -1,17 +1,26 @@
-"""What is told of a camera's change."""
+"""What the outside is told of a camera."""
 
 import json
-from datetime import UTC, datetime
+from dataclasses import replace
 
 from streamward.model.announcement import of_camera
-from streamward.model.ids import CameraId, SiteId, TenantId
-from tests.support.builders import a_camera
+from streamward.model.vault import Sealed
+from tests.support.builders import START, a_camera
 
 
-def test_a_change_is_told_without_the_cameras_url():
-    camera = a_camera(CameraId("cam-2"), site=SiteId("site-A"), tenant=TenantId("t-01"))
-    told = of_camera(camera, "created", event_id="e1", at=datetime(2026, 1, 1, tzinfo=UTC))
-    assert (told.exchange, told.routing_key) == ("control.topic", "camera.created.t-01.site-A.cam-2")
-    assert json.loads(told.body)["camera_uuid"] == "cam-2"
-    assert camera.rtsp_url.startswith("rtsp://")
-    assert "rtsp" not in told.body
+def test_a_change_names_the_camera_and_never_where_it_is():
+    camera = replace(a_camera(), sealed=Sealed("v1.k.s"), credential_version=3, revision=2)
+    told = of_camera(camera, "updated", event_id="e-1", at=START)
+    assert (told.exchange, told.routing_key) == ("control.topic", "camera.updated.tenant-1.site-1.cam-1")
+    assert json.loads(told.body) == {
+        "event_id": "e-1",
+        "event": "camera.updated",
+        "ts": "2026-01-01T00:00:00+00:00",
+        "tenant_id": "tenant-1",
+        "site_id": "site-1",
+        "camera_uuid": "cam-1",
+        "enabled": True,
+        "do_not_process": False,
+        "credential_version": 3,
+        "revision": 2,
+    }

@@ -45,3 +45,8 @@ def test_a_sealed_credential_is_told_but_not_shown():
 @given(st.text(st.characters(exclude_characters="/?#*"), min_size=1), st.text(st.characters(exclude_characters="/?#*")))
 def test_no_password_is_ever_seen(user, password):
     assert without_credentials(f"rtsp://{user}:{password}@host/path") == "rtsp://***@host/path"
+
+
+@pytest.mark.parametrize(("url", "kind"), [("rtsps://x/", "rtsps"), ("file:///a.mp4", "file"), ("http://x/", None)])
+def test_a_source_s_kind_is_its_scheme(url, kind):
+    assert replace(a_camera(), rtsp_url=url).source_kind == kind

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamward.model.ids import MalformedId, check_id
+from streamward.model.ids import MalformedId, check_id, is_uuid
 
 UUID = "6f1c8a0e-1d2b-4c3d-9e8f-0a1b2c3d4e5f"
 
@@ -47,3 +47,9 @@ def test_whatever_is_accepted_stands_in_paths_keys_and_lines(text):
     except MalformedId:
         return
     assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", text)
+
+
+def test_a_uuid_is_known_by_its_shape():
+    assert is_uuid("3f2b8c1e-5a4d-4c3b-9a2e-1f0e9d8c7b6a")
+    assert not is_uuid("3F2B8C1E-5A4D-4C3B-9A2E-1F0E9D8C7B6A")
+    assert not is_uuid("cam-1")

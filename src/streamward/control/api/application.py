@@ -7,7 +7,9 @@ from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
 from streamward import __version__
+from streamward.control.api.audit import add_audit
 from streamward.control.api.cameras import add_camera_edits, add_camera_sources, add_cameras
+from streamward.control.api.dials import add_dials
 from streamward.control.api.edge import Edge
 from streamward.control.api.health import add_health
 from streamward.control.api.leases import add_leases
@@ -15,9 +17,11 @@ from streamward.control.api.openapi import document
 from streamward.control.api.problems import plain_problem, problem_response
 from streamward.control.api.routing import Routes
 from streamward.control.api.runners import add_runners
-from streamward.control.api.sites import add_site_edits, add_sites
+from streamward.control.api.sites import add_sites
 from streamward.control.api.streams import add_streams
+from streamward.control.api.tenants import add_tenants
 from streamward.control.api.wait import add_wait
+from streamward.control.clerk import Clerk
 from streamward.control.courier import SourceCourier
 from streamward.control.cursor import Cursors
 from streamward.control.leasing import LeaseService
@@ -57,14 +61,16 @@ def create_app(
     service = LeaseService(store, journal, courier=courier)
     routes = Routes(app, tokens=tokens)
     add_leases(routes, service, cameras=store)  # first: routes are tried in order, and these are called most
-    add_cameras(routes, store, cursors=Cursors(functools.partial(tokens.derive, "cursor")))
-    add_camera_edits(
-        routes, store, registrar=Registrar(store, vault, digest_keys=functools.partial(tokens.derive, "once"))
-    )
+    cursors = Cursors(functools.partial(tokens.derive, "cursor"))
+    clerk = Clerk(store, digest_keys=functools.partial(tokens.derive, "once"))
+    add_cameras(routes, store, cursors=cursors)
+    add_camera_edits(routes, store, registrar=Registrar(store, vault, clerk=clerk), clerk=clerk)
     add_camera_sources(routes, store, courier=courier)
-    add_runners(routes, store, service=service)
-    add_sites(routes, store, journal=journal)
-    add_site_edits(routes, store)
+    add_runners(routes, store, service=service, clerk=clerk)
+    add_dials(routes, store, journal=journal)
+    add_sites(routes, store, clerk=clerk, cursors=cursors)
+    add_tenants(routes, store, clerk=clerk, cursors=cursors)
+    add_audit(routes, store, cursors=cursors)
     add_streams(routes, store)
     add_wait(routes, bell)
     add_health(routes, store, metrics=metrics)

@@ -1,13 +1,15 @@
 """Which cameras there are, what operators do to them, and why one does not run."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Protocol
 
-from streamward.control.api.problems import PreconditionFailed
 from streamward.control.api.routing import Access, Routes, Tagged
+from streamward.control.clerk import Clerk
 from streamward.control.courier import SourceCourier
 from streamward.control.cursor import Cursors
+from streamward.control.listing import page_of
 from streamward.control.registrar import Registrar
+from streamward.control.tags import check_tag, tag_of
 from streamward.leases import why
 from streamward.leases.lease import Lease
 from streamward.leases.store import (
@@ -19,7 +21,7 @@ from streamward.leases.store import (
     StatusStore,
 )
 from streamward.model.camera import Camera
-from streamward.model.identity import Caller
+from streamward.model.identity import Author, Caller
 from streamward.model.ids import CameraId, SiteId, TenantId
 from streamward.protocol.cameras import (
     CameraDetails,
@@ -46,7 +48,6 @@ LOCKED = Problem(
 )
 
 _NO_SUCH = {404: "There is no such camera"}
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class SourceStore(CameraStore, LeaseRecords, Protocol):
@@ -65,16 +66,15 @@ def add_cameras(routes: Routes, store: WhyStore, *, cursors: Cursors) -> None:
     @routes.get("/v1/cameras", refuses={400: "The cursor is not one of this listing"})
     async def list_cameras(caller: Caller, query: CameraQuery) -> CameraPage:
         """Lists cameras in the order of their ids."""
-        filters = [caller.tenant_id, query.enabled, query.tenant_id, query.site_id]
-        after = None if query.cursor is None else CameraId(cursors.open(query.cursor, filters=filters))
-        found = await store.page(_wanted(caller, query, after))
-        page = found[: query.limit]
-        return CameraPage(
-            items=[row(camera) for camera in page],
-            next_cursor=cursors.seal(page[-1].camera_id, filters=filters) if len(found) > len(page) else None,
-        )
 
-    @routes.get("/v1/cameras/{camera_uuid}", access=Access.OPERATOR, refuses=_NO_SUCH)
+        async def fetch(after: str | None, limit: int) -> list[Camera]:
+            return await store.page(_wanted(caller, query, after, limit))
+
+        filters = [caller.tenant_id, query.enabled, query.tenant_id, query.site_id]
+        found, cursor = await page_of(query, fetch, cursors=cursors, filters=filters, key=lambda each: each.camera_id)
+        return CameraPage(items=[row(camera) for camera in found], next_cursor=cursor)
+
+    @routes.get("/v1/cameras/{camera_uuid}", access=Access.VIEWER, refuses=_NO_SUCH)
     async def get_camera(caller: Caller, camera_uuid: str) -> Tagged[CameraDetails] | Problem:
         """Tells a camera, without its user and password."""
         camera = await store.find_camera(CameraId(camera_uuid), scope=caller.tenant_id)
@@ -87,36 +87,37 @@ def add_cameras(routes: Routes, store: WhyStore, *, cursors: Cursors) -> None:
         return UNKNOWN if camera is None else _told(await _situation(store, camera))
 
 
-def add_camera_edits(routes: Routes, store: CameraStore, *, registrar: Registrar) -> None:
+def add_camera_edits(routes: Routes, store: CameraStore, *, registrar: Registrar, clerk: Clerk) -> None:
     """Adds the routes by which operators change the register."""
 
     @routes.post("/v1/cameras", access=Access.OPERATOR, status=201, refuses={409: "The id or the key is taken"})
     async def create_camera(
-        caller: Caller, message: CreateCamera, once_key: str | None
+        author: Author, message: CreateCamera, once_key: str | None
     ) -> Tagged[CameraDetails] | Problem:
         """Adds a camera to a site."""
-        created = await registrar.create(caller, message, once_key)
+        created = await registrar.create(author, message, once_key)
         return created if isinstance(created, Problem) else _tagged(created)
 
     @routes.patch("/v1/cameras/{camera_uuid}", access=Access.OPERATOR, refuses=_NO_SUCH)
     async def change_camera(
-        caller: Caller, camera_uuid: str, message: ChangeCamera, if_match: str
+        author: Author, camera_uuid: str, message: ChangeCamera, if_match: str
     ) -> Tagged[CameraDetails] | Problem:
         """Changes a camera in the state that was read."""
-        camera = await store.find_camera(CameraId(camera_uuid), scope=caller.tenant_id)
+        camera = await store.find_camera(CameraId(camera_uuid), scope=author.tenant_id)
         if camera is None:
             return UNKNOWN
-        check_tag(if_match, camera_tag(camera))
-        changed = await registrar.change(caller, camera, message)
-        if changed is None:
-            raise PreconditionFailed
+        check_tag(if_match, camera)
+        changed = await registrar.change(author, camera, message)
         return changed if isinstance(changed, Problem) else _tagged(changed)
 
     @routes.delete("/v1/cameras/{camera_uuid}", access=Access.OPERATOR, refuses=_NO_SUCH)
-    async def remove_camera(caller: Caller, camera_uuid: str) -> CameraRemoved | Problem:
-        """Removes a camera and its credential; its runner learns that when it renews."""
-        removed = await store.remove_camera(CameraId(camera_uuid), scope=caller.tenant_id)
-        return CameraRemoved(camera_uuid=camera_uuid) if removed else UNKNOWN
+    async def remove_camera(author: Author, camera_uuid: str, if_match: str) -> CameraRemoved | Problem:
+        """Removes a camera and its credential, in the state that was read; its runner learns that when it renews."""
+        camera = await store.find_camera(CameraId(camera_uuid), scope=author.tenant_id)
+        if camera is None:
+            return UNKNOWN
+        check_tag(if_match, camera)
+        return await clerk.remove(camera, author=author) or CameraRemoved(camera_uuid=camera_uuid)
 
 
 def add_camera_sources(routes: Routes, store: SourceStore, *, courier: SourceCourier) -> None:
@@ -135,19 +136,8 @@ def add_camera_sources(routes: Routes, store: SourceStore, *, courier: SourceCou
         return courier.source(camera) or LOCKED
 
 
-def camera_tag(camera: Camera) -> str:
-    """Names one state of a camera; with its instant, for a new camera may have an old one's id."""
-    return f'"{camera.revision}-{(camera.updated_at - _EPOCH) // timedelta(microseconds=1)}"'
-
-
-def check_tag(if_match: str, etag: str) -> None:
-    """Refuses an edit of another state than the present one."""
-    if if_match not in ("*", etag):
-        raise PreconditionFailed
-
-
 def _tagged(camera: Camera) -> Tagged[CameraDetails]:
-    return Tagged(details(camera), camera_tag(camera))
+    return Tagged(details(camera), tag_of(camera))
 
 
 def _holds(caller: Caller, lease: Lease, now: datetime) -> bool:
@@ -157,14 +147,14 @@ def _holds(caller: Caller, lease: Lease, now: datetime) -> bool:
     return is_its and lease.takes_slot and now < lease.expires_at
 
 
-def _wanted(caller: Caller, query: CameraQuery, after: CameraId | None) -> CameraFilter:
+def _wanted(caller: Caller, query: CameraQuery, after: str | None, limit: int) -> CameraFilter:
     return CameraFilter(
         scope=caller.tenant_id,
         enabled=query.enabled,
         tenant_id=None if query.tenant_id is None else TenantId(query.tenant_id),
         site_id=None if query.site_id is None else SiteId(query.site_id),
-        after=after,
-        limit=query.limit + 1,  # one more tells whether another page follows
+        after=None if after is None else CameraId(after),
+        limit=limit,
     )
 
 

@@ -10,6 +10,7 @@ import secrets
 from typing import Protocol
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from streamward import __version__
@@ -20,7 +21,14 @@ REQUEST_ID = "X-Request-Id"
 VERSION = "Streamward-Version"
 
 _log = logging.getLogger("streamward.control.http")
+_NAME = "streamward.request_id"  # in the scope
 _SENT_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+def request_id(request: Request) -> str:
+    """How the log and the answer name this call."""
+    name: str = request.scope.get(_NAME, "-")
+    return name
 
 
 class Meter(Protocol):
@@ -45,6 +53,7 @@ class Edge:
         self._meter.begin()
         began = self._clock.boot()
         call = _Call(scope, send)
+        scope[_NAME] = call.request_id
         try:
             await self._app(scope, receive, call.send)
         except Exception:  # noqa: BLE001 see above

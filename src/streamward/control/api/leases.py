@@ -4,7 +4,7 @@ from streamward.control.api.cameras import UNKNOWN
 from streamward.control.api.routing import Access, Routes
 from streamward.control.leasing import LeaseService
 from streamward.leases.store import CameraStore
-from streamward.model.identity import Caller
+from streamward.model.identity import Author, Caller
 from streamward.model.ids import CameraId
 from streamward.protocol import leases as wire
 from streamward.protocol.problem import Problem
@@ -22,11 +22,10 @@ def add_leases(routes: Routes, service: LeaseService, *, cameras: CameraStore) -
         access=Access.OPERATOR,
         refuses={404: "There is no such camera", 409: "The grant has not expired, or is not the newest"},
     )
-    async def reclaim_camera(caller: Caller, message: wire.ReclaimCamera) -> wire.CamerasReleased | Problem:
+    async def reclaim_camera(author: Author, message: wire.ReclaimCamera) -> wire.CamerasReleased | Problem:
         """Takes an expired lease from its owner before its soft window ends."""
-        if await cameras.find_camera(CameraId(message.camera_uuid), scope=caller.tenant_id) is None:
-            return UNKNOWN
-        return await service.reclaim(message)
+        camera = await cameras.find_camera(CameraId(message.camera_uuid), scope=author.tenant_id)
+        return UNKNOWN if camera is None else await service.reclaim(message, camera=camera, author=author)
 
 
 def _add_single(routes: Routes, service: LeaseService) -> None:

@@ -15,6 +15,7 @@ from streamward.model.address_policy import NetworkRefused
 from streamward.model.errors import StreamwardError
 from streamward.model.ids import MalformedId
 from streamward.model.source_url import SourceUrlRefused
+from streamward.model.tenant import IdOutsideTenant
 from streamward.protocol.codec import MAX_BODY, InvalidMessage, MalformedMessage, encode
 from streamward.protocol.problem import MEDIA_TYPE, Problem
 
@@ -48,7 +49,7 @@ class RoleRefused(StreamwardError):
         self.wanted = wanted
 
     def __str__(self) -> str:
-        return f"this needs {self.wanted}'s token"
+        return f"this needs the token of {self.wanted}"
 
 
 class PreconditionMissing(StreamwardError):
@@ -81,6 +82,7 @@ ANSWERS: dict[type[StreamwardError], tuple[int, str]] = {
     PreconditionFailed: (412, "changed-meanwhile"),
     BodyTooLarge: (413, "body-too-large"),
     NotJson: (415, "not-json"),
+    IdOutsideTenant: (422, "id-outside-tenant"),
     InvalidMessage: (422, "invalid-message"),
     MalformedId: (422, "malformed-id"),
     MalformedOnceKey: (422, "malformed-idempotency-key"),

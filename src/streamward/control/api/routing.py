@@ -4,9 +4,10 @@
     async def take_thing(caller: Caller, thing_id: str, message: TakeThing) -> Thing | Problem:
         \"\"\"Takes a thing.\"\"\"
 
-`caller` is who bears the token, `message` the body, `query` the query string, `if_match` and `once_key` the headers of
-conditional edits and of creations that may be repeated; any other parameter is an id in the path. All are checked
-before the function runs, the token first: nothing is read for somebody unknown.
+`caller` is who bears the token, `author` the same as one who makes a change, `message` the body, `query` the query
+string, `if_match` and `once_key` the headers of conditional edits and of creations that may be repeated; any other
+parameter is an id in the path. All are checked before the function runs, the token first: nothing is read for somebody
+unknown.
 """
 
 import inspect
@@ -20,6 +21,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.routing import APIRoute
 from starlette.requests import ClientDisconnect
 
+from streamward.control.api.edge import request_id
 from streamward.control.api.openapi import Schemas
 from streamward.control.api.problems import (
     BodyCutShort,
@@ -33,14 +35,14 @@ from streamward.control.api.problems import (
 )
 from streamward.control.tokens import TokenCheck, TokenFault, TokenRefused
 from streamward.model.errors import StreamwardError
-from streamward.model.identity import Caller, Role
+from streamward.model.identity import Author, Caller, Role
 from streamward.model.ids import check_id
 from streamward.protocol.codec import MAX_BODY, decode, decode_query, encode
 from streamward.protocol.problem import Problem
 
 Answering = Callable[..., Awaitable[Any]]
 H = TypeVar("H", bound=Answering)
-_NOT_IDS = {"caller", "message", "query", "if_match", "once_key"}
+_NOT_IDS = {"caller", "author", "message", "query", "if_match", "once_key"}
 _ONCE_KEY = re.compile(r"[\x21-\x7e]{1,128}")
 
 T = TypeVar("T")
@@ -52,16 +54,24 @@ class Access(Enum):
     OPEN = "nobody"
     ANYONE = "anyone"
     RUNNER = "a runner"
-    OPERATOR = "an operator"
+    VIEWER = "a viewer, operator or admin"
+    OPERATOR = "an operator or admin"
+    ADMIN = "an admin"
 
 
-_ROLES = {Access.RUNNER: Role.RUNNER, Access.OPERATOR: Role.OPERATOR}
+_ROLES = {
+    Access.RUNNER: Role.RUNNER,
+    Access.VIEWER: Role.VIEWER,
+    Access.OPERATOR: Role.OPERATOR,
+    Access.ADMIN: Role.ADMIN,
+}
 
 
 class Told(TypedDict, total=False):
     """What a route says about itself beyond its function's signature."""
 
     access: Access
+    of_all: bool  # only for somebody of the whole installation, not of one tenant
     status: int  # of a good answer
     body_required: bool
     refuses: dict[int, str]  # beyond what its access, body, query and path imply
@@ -72,6 +82,7 @@ class Promise:
     """The same with nothing left out."""
 
     access: Access = Access.ANYONE
+    of_all: bool = False
     status: int = 200
     body_required: bool = True
     refuses: dict[int, str] = field(default_factory=dict)
@@ -95,6 +106,7 @@ class Signature:
         self.query = kinds.get("query")
         self.path_ids = tuple(name for name in kinds if name not in _NOT_IDS)
         self.wants_caller = "caller" in kinds
+        self.wants_author = "author" in kinds
         given = get_args(taken.return_annotation) or (taken.return_annotation,)
         answers = [kind for kind in given if kind not in (Problem, Response)]
         self.is_tagged = bool(answers) and get_origin(answers[0]) is Tagged
@@ -165,11 +177,7 @@ class Routes:
         return endpoint
 
     async def _arguments(self, request: Request, signature: Signature, promise: Promise) -> dict[str, Any]:
-        arguments: dict[str, Any] = {}
-        if promise.access is not Access.OPEN:
-            caller = self._admit(request, promise.access)
-            if signature.wants_caller:
-                arguments["caller"] = caller
+        arguments = self._people(request, signature, promise)
         for name in signature.path_ids:
             arguments[name] = check_id(name, request.path_params[name])
         if "if_match" in signature.headers:
@@ -184,13 +192,23 @@ class Routes:
             arguments["message"] = signature.body() if empty else decode(body, signature.body)
         return arguments
 
-    def _admit(self, request: Request, access: Access) -> Caller:
+    def _people(self, request: Request, signature: Signature, promise: Promise) -> dict[str, Any]:
+        """Who is calling, as the function wants to know it."""
+        if promise.access is Access.OPEN:
+            return {}
+        caller = self._admit(request, promise)
+        told = {"caller": caller} if signature.wants_caller else {}
+        return told | ({"author": author(request, caller)} if signature.wants_author else {})
+
+    def _admit(self, request: Request, promise: Promise) -> Caller:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not token:
             raise TokenRefused(TokenFault.MISSING)
         caller = self._tokens.caller(token.strip(" "))
-        if caller.role is not _ROLES.get(access, caller.role):
-            raise RoleRefused(access.value)
+        if not caller.role.covers(_ROLES.get(promise.access, caller.role)):
+            raise RoleRefused(promise.access.value)
+        if promise.of_all and caller.tenant_id is not None:
+            raise RoleRefused(f"{promise.access.value} of the whole installation")
         return caller
 
     def _responses(self, signature: Signature, promise: Promise) -> dict[int | str, dict[str, Any]]:
@@ -211,6 +229,8 @@ class Routes:
 
     def _extra(self, path: str, signature: Signature, promise: Promise) -> dict[str, Any]:
         extra: dict[str, Any] = {"security": [] if promise.access is Access.OPEN else [{"bearer": []}]}
+        if role := _ROLES.get(promise.access):
+            extra["x-role"] = f"{role} of all tenants" if promise.of_all else str(role)
         if parameters := self.schemas.parameters(path, signature.query, headers=signature.headers):
             extra["parameters"] = parameters
         if signature.body is not None:
@@ -224,6 +244,22 @@ class _BareRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         endpoint: Callable[[Request], Coroutine[Any, Any, Response]] = self.endpoint
         return endpoint
+
+
+def author(request: Request, caller: Caller) -> Author:
+    """Who makes a change by this call, and from where."""
+    return Author(
+        subject=caller.subject,
+        role=caller.role,
+        tenant_id=caller.tenant_id,
+        address=client_address(request),
+        request_id=request_id(request),
+    )
+
+
+def client_address(request: Request) -> str:
+    """The peer of the connection; what a proxy says of others is not trusted."""
+    return request.client.host if request.client is not None else "-"
 
 
 def _if_match(request: Request) -> str:

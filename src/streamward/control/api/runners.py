@@ -1,13 +1,16 @@
 """Who runs, and what operators want of them."""
 
+from dataclasses import replace
 from typing import TypeVar
 
 from msgspec import UnsetType
 
-from streamward.control.api.routing import Access, Routes
+from streamward.control.api.routing import Access, Routes, Tagged
+from streamward.control.clerk import Clerk
 from streamward.control.leasing import LeaseService, runner_flags
-from streamward.leases.store import RunnerChange, RunnerStore
-from streamward.model.identity import Caller, Role
+from streamward.control.tags import check_tag, tag_of
+from streamward.leases.store import RunnerStore
+from streamward.model.identity import Author, Caller, Role
 from streamward.model.ids import RunnerId
 from streamward.model.runner import Runner
 from streamward.protocol import leases as wire
@@ -23,32 +26,35 @@ _ENDED = "The incarnation has ended: start anew and register"
 _NO_SUCH = "There is no such runner"
 
 
-def add_runners(routes: Routes, store: RunnerStore, *, service: LeaseService) -> None:
+def add_runners(routes: Routes, store: RunnerStore, *, service: LeaseService, clerk: Clerk) -> None:
     """Adds the routes about runners."""
     _add_own(routes, service)
 
-    @routes.get("/v1/runners", access=Access.OPERATOR)
+    @routes.get("/v1/runners", access=Access.VIEWER)
     async def list_runners(caller: Caller) -> RunnerList:
         """Lists every runner that the operator may see."""
         known = await store.runners()
         return RunnerList(items=[runner_flags(runner) for runner in known if _is_visible(caller, runner)])
 
     @routes.get("/v1/runners/{runner_id}", refuses={403: "A runner sees only itself", 404: _NO_SUCH})
-    async def get_runner(caller: Caller, runner_id: str) -> wire.RunnerFlags | Problem:
+    async def get_runner(caller: Caller, runner_id: str) -> Tagged[wire.RunnerFlags] | Problem:
         """Tells a runner's flags."""
         if caller.role is Role.RUNNER and caller.subject != runner_id:
             return NOT_YOURS
         runner = await store.find_runner(RunnerId(runner_id))
-        return UNKNOWN if runner is None or not _is_visible(caller, runner) else runner_flags(runner)
+        return UNKNOWN if runner is None or not _is_visible(caller, runner) else _tagged(runner)
 
     @routes.patch("/v1/runners/{runner_id}", access=Access.OPERATOR, refuses={404: _NO_SUCH})
-    async def change_runner(caller: Caller, runner_id: str, message: ChangeRunner) -> wire.RunnerFlags | Problem:
-        """Cordons or drains a runner, or sets how many cameras it may hold."""
+    async def change_runner(
+        caller: Caller, author: Author, runner_id: str, message: ChangeRunner, if_match: str
+    ) -> Tagged[wire.RunnerFlags] | Problem:
+        """Cordons or drains a runner, or sets how many cameras it may hold, in the state that was read."""
         runner = await store.find_runner(RunnerId(runner_id))
         if runner is None or not _is_visible(caller, runner):
             return UNKNOWN
-        changed = await store.change_runner(runner.runner_id, _change(message))
-        return UNKNOWN if changed is None else runner_flags(changed)
+        check_tag(if_match, runner)
+        changed = await clerk.change(runner, _changed(runner, message), author=author)
+        return changed if isinstance(changed, Problem) else _tagged(changed)
 
 
 def _add_own(routes: Routes, service: LeaseService) -> None:
@@ -75,13 +81,18 @@ def _is_visible(caller: Caller, runner: Runner) -> bool:
     return caller.tenant_id in (None, runner.tenant_id)
 
 
-def _change(message: ChangeRunner) -> RunnerChange:
-    return RunnerChange(
-        cordoned=_given(message.cordoned),
-        drain=_given(message.drain_mode),
-        capacity=_given(message.capacity_streams),
+def _changed(runner: Runner, message: ChangeRunner) -> Runner:
+    return replace(
+        runner,
+        cordoned=_or(message.cordoned, runner.cordoned),
+        drain=_or(message.drain_mode, runner.drain),
+        capacity=_or(message.capacity_streams, runner.capacity),
     )
 
 
-def _given(value: T | UnsetType) -> T | None:
-    return None if isinstance(value, UnsetType) else value
+def _or(given: T | UnsetType, known: T) -> T:
+    return known if isinstance(given, UnsetType) else given
+
+
+def _tagged(runner: Runner) -> Tagged[wire.RunnerFlags]:
+    return Tagged(runner_flags(runner), tag_of(runner))

@@ -1,141 +1,110 @@
-"""Sites: what operators say of them, and when a first connection to their cameras may go."""
+"""Sites, as people describe them."""
 
 from dataclasses import replace
-from typing import Protocol
 
 from msgspec import UnsetType
 
-from streamward.control.api.cameras import check_tag
-from streamward.control.api.problems import PreconditionFailed
 from streamward.control.api.routing import Access, Routes, Tagged
-from streamward.leases import facts
-from streamward.leases.dialing import DialGranted, DialRefusal, DialRefused
-from streamward.leases.store import CameraStore, Dial, DialStore
+from streamward.control.clerk import Clerk
+from streamward.control.cursor import Cursors
+from streamward.control.listing import page_of
+from streamward.control.tags import check_tag, tag_of
 from streamward.model.address_policy import AddressPolicy, parse_network
 from streamward.model.camera import Site
-from streamward.model.identity import Caller
-from streamward.model.ids import CameraId, Generation, SiteId, TenantId
+from streamward.model.identity import Author, Caller
+from streamward.model.ids import SiteId, TenantId
+from streamward.model.register import Page, Register
 from streamward.model.source_url import NETWORK, SourceKind
+from streamward.model.tenant import check_own
+from streamward.protocol.fields import PageQuery
 from streamward.protocol.problem import Problem
 from streamward.protocol.sites import (
     LOCAL_KINDS,
     ChangeSite,
     CreateSite,
-    DialFinished,
-    DialToken,
     LocalKind,
-    NamedDial,
-    SiteBudget,
     SiteDetails,
+    SitePage,
+    SiteRemoved,
     SourceRules,
 )
-from streamward.runtime.journal import Journal
 
 UNKNOWN = Problem(title="Not Found", status=404, detail="there is no such site", reason="site-unknown")
-
-TAKEN = Problem(title="Conflict", status=409, detail="there is a site of that id", reason="site-exists")
 TENANT_NEEDED = Problem(
     title="Unprocessable Content",
     status=422,
     detail="an operator of all tenants names the site's tenant, any other its own or none",
     reason="tenant-needed",
 )
-
 _NO_SUCH = {404: "There is no such site"}
-_SENTENCES = {
-    DialRefusal.EMPTY: "the site's dial budget is empty",
-    DialRefusal.IN_FLIGHT: "as many dials as the site bears are under way",
-}
 
 
-class SiteStore(CameraStore, DialStore, Protocol):
-    """The ports that know sites."""
-
-
-def add_sites(routes: Routes, store: SiteStore, *, journal: Journal) -> None:
+def add_sites(routes: Routes, register: Register, *, clerk: Clerk, cursors: Cursors) -> None:
     """Adds the routes about sites."""
+    _add_edits(routes, register, clerk)
 
-    @routes.post(
-        "/v1/sites/{site_id}/budget/consume",
-        access=Access.RUNNER,
-        body_required=False,
-        refuses={**_NO_SUCH, 409: "Empty: try again after Retry-After, with jitter"},
-    )
-    async def consume_budget(caller: Caller, site_id: str, message: NamedDial) -> DialToken | Problem:
-        """Takes one token for one first connection."""
-        dial = _dial(site_id, message)
-        outcome = await store.consume(dial, scope=caller.tenant_id)
-        if outcome is None:
-            return UNKNOWN
-        return _told(dial, outcome, journal)
+    @routes.get("/v1/sites", access=Access.VIEWER, refuses={400: "The cursor is not one of this listing"})
+    async def list_sites(caller: Caller, query: PageQuery) -> SitePage:
+        """Lists sites in the order of their ids."""
 
-    @routes.post("/v1/sites/{site_id}/budget/done", access=Access.RUNNER, body_required=False, refuses=_NO_SUCH)
-    async def finish_dial(caller: Caller, site_id: str, message: NamedDial) -> DialFinished | Problem:
-        """Says that a dial has connected or failed."""
-        if await store.find_site(SiteId(site_id), scope=caller.tenant_id) is None:
-            return UNKNOWN
-        finished = await store.finish(_dial(site_id, message), scope=caller.tenant_id)
-        return DialFinished(site_id=site_id, finished=finished)
+        async def fetch(after: str | None, limit: int) -> list[Site]:
+            return await register.sites(Page(scope=caller.tenant_id, after=after, limit=limit))
 
-    @routes.get("/v1/sites/{site_id}/budget", refuses=_NO_SUCH)
-    async def get_budget(caller: Caller, site_id: str) -> SiteBudget | Problem:
-        """Tells a site's budget."""
-        seen = await store.budget(SiteId(site_id), scope=caller.tenant_id)
-        if seen is None:
-            return UNKNOWN
-        return SiteBudget(
-            site_id=site_id,
-            tokens=round(seen.bucket.tokens, 3),
-            capacity=seen.bucket.capacity,
-            refill_rate=seen.bucket.per_minute,
-            reserve=round(seen.bucket.reserve, 3),
-            reserve_size=seen.bucket.reserve_size,
-            in_flight=seen.in_flight,
-            updated_at=seen.bucket.updated_at,
-        )
+        filters = ["sites", caller.tenant_id]
+        found, cursor = await page_of(query, fetch, cursors=cursors, filters=filters, key=lambda each: each.site_id)
+        return SitePage(items=[_details(site) for site in found], next_cursor=cursor)
 
-
-def add_site_edits(routes: Routes, store: SiteStore) -> None:
-    """Adds the routes by which operators describe sites."""
-
-    @routes.post("/v1/sites", access=Access.OPERATOR, status=201, refuses={409: "There is a site of that id"})
-    async def create_site(caller: Caller, message: CreateSite) -> Tagged[SiteDetails] | Problem:
-        """Adds a site."""
-        tenant_id = caller.tenant_id or message.tenant_id
-        if tenant_id is None or message.tenant_id not in (None, tenant_id):
-            return TENANT_NEEDED
-        site = Site(
-            site_id=SiteId(message.site_id),
-            tenant_id=TenantId(tenant_id),
-            policy=message.policy,
-            addresses=_addresses(message.sources),
-        )
-        added = await store.add_site(site, capacity=message.capacity, per_minute=message.refill_rate)
-        return TAKEN if added is None else _tagged(added, message.capacity, message.refill_rate)
-
-    @routes.get("/v1/sites/{site_id}", access=Access.OPERATOR, refuses=_NO_SUCH)
+    @routes.get("/v1/sites/{site_id}", access=Access.VIEWER, refuses=_NO_SUCH)
     async def get_site(caller: Caller, site_id: str) -> Tagged[SiteDetails] | Problem:
         """Tells a site."""
-        site = await store.find_site(SiteId(site_id), scope=caller.tenant_id)
-        seen = await store.budget(SiteId(site_id), scope=caller.tenant_id)
-        return UNKNOWN if site is None or seen is None else _tagged(site, seen.bucket.capacity, seen.bucket.per_minute)
+        site = await register.find_site(SiteId(site_id), scope=caller.tenant_id)
+        return UNKNOWN if site is None else _tagged(site)
+
+
+def _add_edits(routes: Routes, register: Register, clerk: Clerk) -> None:
+    @routes.post("/v1/sites", access=Access.OPERATOR, status=201, refuses={409: "The id or the key is taken"})
+    async def create_site(author: Author, message: CreateSite, once_key: str | None) -> Tagged[SiteDetails] | Problem:
+        """Adds a site."""
+        site = _described(author, message)
+        if isinstance(site, Problem):
+            return site
+        added = await clerk.create(site, author=author, message=message, once_key=once_key)
+        return added if isinstance(added, Problem) else _tagged(added)
 
     @routes.patch("/v1/sites/{site_id}", access=Access.OPERATOR, refuses=_NO_SUCH)
     async def change_site(
-        caller: Caller, site_id: str, message: ChangeSite, if_match: str
+        author: Author, site_id: str, message: ChangeSite, if_match: str
     ) -> Tagged[SiteDetails] | Problem:
         """Changes a site in the state that was read."""
-        site = await store.find_site(SiteId(site_id), scope=caller.tenant_id)
-        seen = await store.budget(SiteId(site_id), scope=caller.tenant_id)
-        if site is None or seen is None:
+        site = await register.find_site(SiteId(site_id), scope=author.tenant_id)
+        if site is None:
             return UNKNOWN
-        check_tag(if_match, _tag(site))
-        capacity = seen.bucket.capacity if isinstance(message.capacity, UnsetType) else message.capacity
-        rate = seen.bucket.per_minute if isinstance(message.refill_rate, UnsetType) else message.refill_rate
-        changed = await store.change_site(_changed(site, message), capacity=capacity, per_minute=rate)
-        if changed is None:
-            raise PreconditionFailed
-        return _tagged(changed, capacity, rate)
+        check_tag(if_match, site)
+        changed = await clerk.change(site, _changed(site, message), author=author)
+        return changed if isinstance(changed, Problem) else _tagged(changed)
+
+    @routes.delete("/v1/sites/{site_id}", access=Access.OPERATOR, refuses={**_NO_SUCH, 409: "It has cameras"})
+    async def remove_site(author: Author, site_id: str, if_match: str) -> SiteRemoved | Problem:
+        """Removes a site that has no cameras, in the state that was read."""
+        site = await register.find_site(SiteId(site_id), scope=author.tenant_id)
+        if site is None:
+            return UNKNOWN
+        check_tag(if_match, site)
+        return await clerk.remove(site, author=author) or SiteRemoved(site_id=site_id)
+
+
+def _described(author: Author, message: CreateSite) -> Site | Problem:
+    tenant_id = author.tenant_id or message.tenant_id
+    if tenant_id is None or message.tenant_id not in (None, tenant_id):
+        return TENANT_NEEDED
+    return Site(
+        site_id=SiteId(check_own(message.site_id, scope=author.tenant_id)),
+        tenant_id=TenantId(tenant_id),
+        policy=message.policy,
+        addresses=_addresses(message.sources),
+        dials=message.capacity,
+        dials_per_minute=message.refill_rate,
+    )
 
 
 def _changed(site: Site, message: ChangeSite) -> Site:
@@ -143,6 +112,8 @@ def _changed(site: Site, message: ChangeSite) -> Site:
         site,
         policy=site.policy if isinstance(message.policy, UnsetType) else message.policy,
         addresses=site.addresses if isinstance(message.sources, UnsetType) else _addresses(message.sources),
+        dials=site.dials if isinstance(message.capacity, UnsetType) else message.capacity,
+        dials_per_minute=(site.dials_per_minute if isinstance(message.refill_rate, UnsetType) else message.refill_rate),
     )
 
 
@@ -154,46 +125,22 @@ def _addresses(rules: SourceRules) -> AddressPolicy:
     )
 
 
-def _tag(site: Site) -> str:
-    return f'"{site.revision}"'
+def _tagged(site: Site) -> Tagged[SiteDetails]:
+    return Tagged(_details(site), tag_of(site))
 
 
-def _tagged(site: Site, capacity: int, rate: float) -> Tagged[SiteDetails]:
+def _details(site: Site) -> SiteDetails:
     local: list[LocalKind] = [kind for kind in LOCAL_KINDS if kind in site.addresses.kinds]
-    told = SiteDetails(
+    return SiteDetails(
         site_id=site.site_id,
         tenant_id=site.tenant_id,
         policy=site.policy,
-        capacity=capacity,
-        refill_rate=rate,
+        capacity=site.dials,
+        refill_rate=site.dials_per_minute,
         sources=SourceRules(
             allow=[str(network) for network in site.addresses.allow],
             deny=[str(network) for network in site.addresses.deny],
             kinds=local,
         ),
-    )
-    return Tagged(told, _tag(site))
-
-
-def _dial(site_id: str, message: NamedDial) -> Dial:
-    return Dial(
-        site_id=SiteId(site_id),
-        camera_id=None if message.camera_uuid is None else CameraId(message.camera_uuid),
-        generation=None if message.version is None else Generation(message.version),
-    )
-
-
-def _told(dial: Dial, outcome: DialGranted | DialRefused, journal: Journal) -> DialToken | Problem:
-    if isinstance(outcome, DialRefused):
-        journal.record(facts.DialDelayed(site_id=dial.site_id, camera_id=dial.camera_id, reason=outcome.reason))
-        return Problem(
-            title="Conflict",
-            status=409,
-            detail=_SENTENCES[outcome.reason],
-            reason=outcome.reason,
-            retry_in_ms=round(outcome.retry_in * 1000),
-        )
-    journal.record(facts.DialAllowed(site_id=dial.site_id, camera_id=dial.camera_id))
-    return DialToken(
-        site_id=dial.site_id, tokens=round(outcome.bucket.tokens, 3), reserve=round(outcome.bucket.reserve, 3)
+        updated_at=site.updated_at,
     )

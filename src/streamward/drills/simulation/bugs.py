@@ -23,7 +23,8 @@ from streamward.leases.policy import Terms
 from streamward.leases.store import Kept, Lapse, Renewal, Renewed
 from streamward.model.camera import Camera
 from streamward.model.identity import Caller
-from streamward.model.ids import CameraId, Generation, TenantId
+from streamward.model.ids import CameraId, Generation
+from streamward.model.register import Thing
 from streamward.model.runner import Runner, RunnerSpec
 from streamward.protocol import leases as wire
 from streamward.protocol.problem import Problem
@@ -149,11 +150,10 @@ class EchoingStore(PlantedStore):
 
 
 class ForgetsGenerations(MemoryStore):
-    async def remove_camera(self, camera_id: CameraId, *, scope: TenantId | None) -> bool:
-        removed = await super().remove_camera(camera_id, scope=scope)
-        if removed:
-            self._db.leases[camera_id] = Lease(camera_id=camera_id, state=SessionState.TERMINATED)
-        return removed
+    def _remove(self, thing: Thing) -> None:
+        super()._remove(thing)
+        if isinstance(thing, Camera):
+            self._db.leases[thing.camera_id] = Lease(camera_id=thing.camera_id, state=SessionState.TERMINATED)
 
 
 class InheritsLeases(MemoryStore):

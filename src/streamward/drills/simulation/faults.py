@@ -2,12 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 from streamward.drills.simulation.control import drive
 from streamward.drills.simulation.network import Weather
 from streamward.drills.simulation.script import Event, Fault
 from streamward.drills.simulation.world import World
-from streamward.leases.store import RunnerChange
+from streamward.model.identity import SYSTEM
+from streamward.model.ids import RunnerId
+from streamward.model.register import Edit
 from streamward.model.runner import DrainMode
 
 
@@ -95,17 +99,23 @@ def _runner_step(world: World, event: Event) -> None:
     world.slots[_slot_of(world, event)].newest.clock.wall_shift += event.amount
 
 
-def _flag(change: RunnerChange) -> Callable[[World, Event], None]:
+def _flag(*, cordoned: bool = False, drain: DrainMode = DrainMode.NONE) -> Callable[[World, Event], None]:
     def apply(world: World, event: Event) -> None:
         runner_id = world.slots[_slot_of(world, event)].runner_id
-        drive(world.operator.change_runner(runner_id, change))
-
-        def undo() -> None:
-            drive(world.operator.change_runner(runner_id, RunnerChange(cordoned=False, drain=DrainMode.NONE)))
-
-        world.queue.after(event.lasts, undo)
+        change = partial(_set_flags, world, runner_id)
+        change(cordoned=cordoned or None, drain=None if drain is DrainMode.NONE else drain)
+        world.queue.after(event.lasts, lambda: change(cordoned=False, drain=DrainMode.NONE))
 
     return apply
+
+
+def _set_flags(world: World, runner_id: RunnerId, *, cordoned: bool | None, drain: DrainMode | None) -> None:
+    """What is None stays as it is."""
+    runner = world.database.runners.get(runner_id)
+    if runner is not None:
+        flags: dict[str, Any] = {"cordoned": cordoned, "drain": drain}
+        after = replace(runner, **{name: flag for name, flag in flags.items() if flag is not None})
+        drive(world.operator.edit([Edit(before=runner, after=after)], author=SYSTEM))
 
 
 def _camera_off(world: World, event: Event) -> None:
@@ -116,7 +126,9 @@ def _camera_off(world: World, event: Event) -> None:
 
 def _camera_deleted(world: World, event: Event) -> None:
     camera = world.camera(event.target)
-    drive(world.operator.remove_camera(camera.camera_id, scope=None))
+    known = world.database.cameras.get(camera.camera_id)
+    if known is not None:
+        drive(world.operator.edit([Edit(before=known)], author=SYSTEM))
     world.queue.after(event.lasts, lambda: drive(world.operator.save_camera(camera)))
 
 
@@ -136,9 +148,9 @@ _APPLY: dict[Fault, Callable[[World, Event], None]] = {
     Fault.CONTROL_FREEZE: _control_freeze,
     Fault.DATABASE_STEP: _database_step,
     Fault.RUNNER_STEP: _runner_step,
-    Fault.CORDON: _flag(RunnerChange(cordoned=True)),
-    Fault.DRAIN_SOFT: _flag(RunnerChange(drain=DrainMode.SOFT)),
-    Fault.DRAIN_HARD: _flag(RunnerChange(drain=DrainMode.HARD)),
+    Fault.CORDON: _flag(cordoned=True),
+    Fault.DRAIN_SOFT: _flag(drain=DrainMode.SOFT),
+    Fault.DRAIN_HARD: _flag(drain=DrainMode.HARD),
     Fault.CAMERA_OFF: _camera_off,
     Fault.CAMERA_DELETED: _camera_deleted,
 }

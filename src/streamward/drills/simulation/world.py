@@ -161,7 +161,7 @@ class World:
     def _add_cameras(self) -> None:
         for number in range(3):
             site = Site(site_id=SiteId(f"site-{number}"), tenant_id=TENANT)
-            drive(self.operator.save_site(site, capacity=10, per_minute=120))
+            drive(self.operator.save_site(site))
         for number in range(self.script.cameras):
             drive(self.operator.save_camera(self.camera(number)))
 

@@ -1,16 +1,19 @@
 """What survives a control plane: the rows, and the database's own clock."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Protocol
 
 from streamward.leases.dialing import Bucket
 from streamward.leases.lease import Grant, Lease, Owner
-from streamward.leases.store import Repeated
+from streamward.model.announcement import Announcement
 from streamward.model.camera import Camera, Site
-from streamward.model.ids import CameraId, Generation, Incarnation, RunnerId, SiteId
+from streamward.model.identity import Identity, Invitation
+from streamward.model.ids import CameraId, Generation, Incarnation, RunnerId, SiteId, TenantId
+from streamward.model.register import AuditRow, Note, Repeated
 from streamward.model.runner import Runner
 from streamward.model.status import StreamStatus
+from streamward.model.tenant import Tenant
 
 
 class WallClock(Protocol):
@@ -45,9 +48,21 @@ class MemoryDatabase:
     dials: dict[DialKey, Dialing] = field(default_factory=dict)
     created: dict[tuple[str, str], Repeated] = field(default_factory=dict)
     statuses: dict[CameraId, StreamStatus] = field(default_factory=dict)
+    tenants: dict[TenantId, Tenant] = field(default_factory=dict)
+    invitations: dict[str, Invitation] = field(default_factory=dict)
+    identities: dict[str, Identity] = field(default_factory=dict)
+    audit: list[AuditRow] = field(default_factory=list)
+    outbox: list[tuple[TenantId, Announcement]] = field(default_factory=list)
+    announced: int = 0  # how many there ever were
+    unpublished: set[int] = field(default_factory=set)
 
     def now(self) -> datetime:
         return self.clock.wall()
+
+    def note(self, note: Note) -> None:
+        """Writes a manual change down."""
+        told = {each.name: getattr(note, each.name) for each in fields(note)}
+        self.audit.append(AuditRow(position=len(self.audit) + 1, at=self.now(), **told))
 
     def held_by(self, owner: Owner) -> list[Lease]:
         """An owner's leases, expired or not."""

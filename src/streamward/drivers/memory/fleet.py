@@ -1,4 +1,4 @@
-"""Runners, cameras and sites in memory."""
+"""Runners and cameras in memory."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -8,10 +8,11 @@ from streamward.drivers.memory.database import MemoryDatabase
 from streamward.leases.dialing import Bucket
 from streamward.leases.lease import DenialReason, Denied, Lease, Owner, SessionState
 from streamward.leases.policy import stamp_lead
-from streamward.leases.store import REMEMBERED_FOR, CameraFilter, Once, Repeated, RunnerChange, SiteLoad
+from streamward.leases.store import CameraFilter, SiteLoad
 from streamward.model.camera import Camera, Site
 from streamward.model.ids import CameraId, RunnerId, SiteId, TenantId
 from streamward.model.runner import DEFAULT_CAPACITY, DrainMode, Runner, RunnerSpec
+from streamward.model.tenant import Tenant
 from streamward.model.vault import Sealed
 from streamward.runtime.bell import Bell
 
@@ -56,20 +57,6 @@ class MemoryRunners:
 
     async def find_runner(self, runner_id: RunnerId) -> Runner | None:
         return self._db.runners.get(runner_id)
-
-    async def change_runner(self, runner_id: RunnerId, change: RunnerChange) -> Runner | None:
-        runner = self._db.runners.get(runner_id)
-        if runner is None:
-            return None
-        changed = replace(
-            runner,
-            cordoned=runner.cordoned if change.cordoned is None else change.cordoned,
-            drain=runner.drain if change.drain is None else change.drain,
-            capacity=runner.capacity if change.capacity is None else change.capacity,
-        )
-        self._db.runners[runner_id] = changed
-        self._bell.ring()
-        return changed
 
     async def runners(self) -> list[Runner]:
         return sorted(self._db.runners.values(), key=lambda runner: runner.runner_id)
@@ -117,27 +104,14 @@ class MemoryCameras:
         return camera if camera is not None and scope in (None, camera.tenant_id) else None
 
     async def save_camera(self, camera: Camera) -> None:
-        self._save(camera)
+        put_camera(self._db, camera)
+        self._bell.ring()
 
-    async def add_camera(self, camera: Camera, *, once: Once | None = None) -> Camera | Repeated | None:
-        if once is not None and (known := self._known(once)):
-            return known
-        if camera.camera_id in self._db.cameras:
-            return None
-        added = self._save(camera)
-        if once is not None:
-            self._db.created[once.subject, once.key] = Repeated(
-                camera_id=added.camera_id, made_at=added.updated_at, digest=once.digest
-            )
-        return added
-
-    async def change_camera(self, camera: Camera) -> Camera | None:
-        known = self._db.cameras.get(camera.camera_id)
-        if known is None or _version(known) != _version(camera):
-            return None
-        if known.credential_version == camera.credential_version:
-            camera = replace(camera, sealed=known.sealed)
-        return self._save(camera)
+    async def save_site(self, site: Site) -> None:
+        put_site(self._db, site)
+        self._db.tenants.setdefault(
+            site.tenant_id, Tenant(tenant_id=site.tenant_id, updated_at=self._db.now(), revision=1)
+        )
 
     async def reseal(self, camera_id: CameraId, *, old: Sealed, new: Sealed) -> bool:
         known = self._db.cameras.get(camera_id)
@@ -146,66 +120,31 @@ class MemoryCameras:
         self._db.cameras[camera_id] = replace(known, sealed=new)
         return True
 
-    async def remove_camera(self, camera_id: CameraId, *, scope: TenantId | None) -> bool:
-        if await self.find_camera(camera_id, scope=scope) is None:
-            return False
-        del self._db.cameras[camera_id]
-        self._db.leases[camera_id] = replace(self._db.leases[camera_id], state=SessionState.TERMINATED)
-        self._bell.ring()
-        return True
 
-    def _known(self, once: Once) -> Repeated | None:
-        known = self._db.created.get((once.subject, once.key))
-        is_fresh = known and (self._db.now() - known.made_at).total_seconds() < REMEMBERED_FOR
-        return known if is_fresh else None
-
-    def _save(self, camera: Camera) -> Camera:
-        now = self._db.now()
-        lease = self._db.leases.get(camera.camera_id, Lease(camera_id=camera.camera_id))
-        if lease.state is SessionState.TERMINATED:
-            lease = replace(lease, state=SessionState.PENDING)
-        known = self._db.cameras.get(camera.camera_id)
-        saved = replace(camera, updated_at=now, revision=(known.revision if known else 0) + 1)
-        self._db.cameras[camera.camera_id] = saved
-        self._db.leases[camera.camera_id] = lease
-        self._db.free_since.setdefault(camera.camera_id, now)
-        self._bell.ring()
-        return saved
+def put_camera(db: MemoryDatabase, camera: Camera) -> Camera:
+    """Writes a camera; its lease row follows it."""
+    now = db.now()
+    lease = db.leases.get(camera.camera_id, Lease(camera_id=camera.camera_id))
+    if lease.state is SessionState.TERMINATED:
+        lease = replace(lease, state=SessionState.PENDING)
+    known = db.cameras.get(camera.camera_id)
+    saved = replace(camera, updated_at=now, revision=(known.revision if known else 0) + 1)
+    db.cameras[camera.camera_id] = saved
+    db.leases[camera.camera_id] = lease
+    db.free_since.setdefault(camera.camera_id, now)
+    return saved
 
 
-class MemorySites:
-    """The site port on a `MemoryDatabase`."""
-
-    def __init__(self, database: MemoryDatabase) -> None:
-        self._db = database
-
-    async def find_site(self, site_id: SiteId, *, scope: TenantId | None) -> Site | None:
-        site = self._db.sites.get(site_id)
-        return site if site is not None and scope in (None, site.tenant_id) else None
-
-    async def save_site(self, site: Site, *, capacity: int, per_minute: float) -> None:
-        self._save_site(site, capacity=capacity, per_minute=per_minute)
-
-    async def add_site(self, site: Site, *, capacity: int, per_minute: float) -> Site | None:
-        if site.site_id in self._db.sites:
-            return None
-        return self._save_site(site, capacity=capacity, per_minute=per_minute)
-
-    async def change_site(self, site: Site, *, capacity: int, per_minute: float) -> Site | None:
-        known = self._db.sites.get(site.site_id)
-        if known is None or (known.tenant_id, known.revision) != (site.tenant_id, site.revision):
-            return None
-        return self._save_site(site, capacity=capacity, per_minute=per_minute)
-
-    def _save_site(self, site: Site, *, capacity: int, per_minute: float) -> Site:
-        known = self._db.sites.get(site.site_id)
-        saved = replace(site, revision=(known.revision if known else 0) + 1)
-        self._db.sites[site.site_id] = saved
-        bucket = self._db.buckets.get(site.site_id)
-        if bucket is None:
-            bucket = Bucket(tokens=capacity, reserve=0.0, reserve_size=0, updated_at=self._db.now())
-        self._db.buckets[site.site_id] = replace(bucket, capacity=capacity, per_minute=per_minute)
-        return saved
+def put_site(db: MemoryDatabase, site: Site) -> Site:
+    """Writes a site and its dial budget."""
+    known = db.sites.get(site.site_id)
+    saved = replace(site, updated_at=db.now(), revision=(known.revision if known else 0) + 1)
+    db.sites[site.site_id] = saved
+    bucket = db.buckets.get(site.site_id)
+    if bucket is None:
+        bucket = Bucket(tokens=site.dials, reserve=0.0, reserve_size=0, updated_at=db.now())
+    db.buckets[site.site_id] = replace(bucket, capacity=site.dials, per_minute=site.dials_per_minute)
+    return saved
 
 
 def _registered(known: Runner | None, spec: RunnerSpec, now: datetime) -> Runner:
@@ -220,12 +159,8 @@ def _registered(known: Runner | None, spec: RunnerSpec, now: datetime) -> Runner
         cordoned=known.cordoned if known else False,
         drain=known.drain if known else DrainMode.NONE,
         last_seen_at=now,
+        revision=known.revision if known else 1,
     )
-
-
-def _version(camera: Camera) -> tuple[object, ...]:
-    """What tells one state of a camera from every other; its instant too, for a new camera may have an old one's id."""
-    return camera.tenant_id, camera.revision, camera.updated_at
 
 
 def _fits(camera: Camera, wanted: CameraFilter) -> bool:

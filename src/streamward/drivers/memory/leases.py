@@ -23,6 +23,7 @@ from streamward.leases.store import (
 )
 from streamward.model.camera import Camera
 from streamward.model.ids import CameraId, Generation
+from streamward.model.register import Note
 from streamward.model.runner import Runner
 from streamward.runtime.bell import Bell
 from streamward.runtime.clock import Clock
@@ -135,12 +136,14 @@ class MemoryLeases:
             if lease.state is SessionState.ORPHANED and lease.soft_for > 0 and lease.camera_id in self._db.cameras
         ]
 
-    async def reclaim(self, camera_id: CameraId, generation: Generation) -> bool:
+    async def reclaim(self, camera_id: CameraId, generation: Generation, *, note: Note | None = None) -> bool:
         now, clock = self._look()
         lease = self._db.leases.get(camera_id)
         if lease is None or lease.generation != generation or not lease.is_expired(now, clock):
             return False
         self._free(lease.freed(now=now, not_before=lease.expires_at), now)
+        if note is not None:
+            self._db.note(note)
         return True
 
     def _look(self) -> tuple[datetime, ClockView]:

@@ -3,8 +3,10 @@
 from datetime import datetime
 
 from streamward.drivers.memory.database import MemoryDatabase
-from streamward.drivers.memory.fleet import MemoryCameras, MemoryRunners, MemorySites
+from streamward.drivers.memory.fleet import MemoryCameras, MemoryRunners
+from streamward.drivers.memory.identities import MemoryIdentities
 from streamward.drivers.memory.leases import MemoryLeaseRecords, MemoryLeases
+from streamward.drivers.memory.register import MemoryRegister
 from streamward.drivers.memory.streams import MemoryDials, MemoryStatuses
 from streamward.leases.policy import BY_NAME, Policies
 from streamward.runtime.bell import Bell
@@ -12,7 +14,14 @@ from streamward.runtime.clock import Clock
 
 
 class MemoryStore(
-    MemoryLeases, MemoryLeaseRecords, MemoryRunners, MemoryCameras, MemorySites, MemoryDials, MemoryStatuses
+    MemoryLeases,
+    MemoryLeaseRecords,
+    MemoryRunners,
+    MemoryCameras,
+    MemoryDials,
+    MemoryStatuses,
+    MemoryRegister,
+    MemoryIdentities,
 ):
     """One control plane's way into a `MemoryDatabase`, which outlives it."""
 
@@ -21,9 +30,10 @@ class MemoryStore(
         MemoryLeaseRecords.__init__(self, database)
         MemoryRunners.__init__(self, database, bell=bell)
         MemoryCameras.__init__(self, database, bell=bell)
-        MemorySites.__init__(self, database)
         MemoryDials.__init__(self, database)
         MemoryStatuses.__init__(self, database)
+        MemoryRegister.__init__(self, database)
+        MemoryIdentities.__init__(self, database, bell=bell)
 
     async def open(self) -> None:
         """Nothing to open."""

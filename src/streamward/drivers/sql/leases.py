@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy.engine import Row
 
 from streamward.drivers.sql.database import Database, Look, Watch
+from streamward.drivers.sql.edit_statements import RecordStatements, noted
 from streamward.drivers.sql.lease_statements import LET_GO, NEXT_EXPIRY, ORPHANS, TAKEN, LeaseStatements
 from streamward.drivers.sql.merger import Merger
 from streamward.drivers.sql.renewals import PostgresRenewals, SqliteRenewals
@@ -25,6 +26,7 @@ from streamward.leases.placement import FreeCamera
 from streamward.leases.policy import FAST, Terms, applied
 from streamward.leases.store import Claim, Granted, Lapse, Named, OpenClaim, Orphan, Renewal, Renewed
 from streamward.model.ids import CameraId, Generation
+from streamward.model.register import Note
 from streamward.model.runner import Runner
 
 
@@ -42,6 +44,7 @@ class SqlLeases:
     def __init__(self, database: Database) -> None:
         self._db = database
         self._lease_sql = LeaseStatements(database.dialect)
+        self._audit_sql = RecordStatements(database.dialect).audit
         self._watch = Watch(database.clock)
         renewals = PostgresRenewals if database.is_postgres else SqliteRenewals
         self._renewals = Merger(
@@ -127,9 +130,18 @@ class SqlLeases:
             for row in rows
         ]
 
-    async def reclaim(self, camera_id: CameraId, generation: Generation) -> bool:
+    async def reclaim(self, camera_id: CameraId, generation: Generation, *, note: Note | None = None) -> bool:
         params = self._db.dialect.pack(("camera_uuid", "generation"), [(camera_id, generation)])
-        return bool(await self._change(self._lease_sql.reclaim, params))
+        if note is None:
+            return bool(await self._change(self._lease_sql.reclaim, params))
+        look = self._watch.look()
+        async with self._db.transaction() as tx:
+            freed = (await tx.execute(self._lease_sql.reclaim, {**params, **look.terms, **self._db.moment()})).all()
+            if freed:
+                await tx.execute(self._audit_sql, {**noted(note, self._db.dialect), **self._db.moment()})
+        if freed:
+            self._db.ring()
+        return bool(freed)
 
     def _terms(self, runner: Runner, row: Row[Any], *, ttl: float | None = None) -> Terms:
         site = policy_of(row.site_policy)

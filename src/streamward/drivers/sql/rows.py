@@ -8,11 +8,15 @@ from sqlalchemy.engine import Row
 from streamward.leases.dialing import Bucket
 from streamward.leases.lease import Lease, Owner, SessionState
 from streamward.model.address_policy import AddressPolicy, parse_network
+from streamward.model.announcement import EXCHANGE, Announcement
 from streamward.model.camera import Camera, LeasePolicyName, Site
+from streamward.model.identity import Author, Identity, Invitation, Role
 from streamward.model.ids import Incarnation, RunnerId
+from streamward.model.register import AuditRow
 from streamward.model.runner import DrainMode, Runner
 from streamward.model.source_url import NETWORK, SourceKind
 from streamward.model.status import StreamState, StreamStatus, Substate
+from streamward.model.tenant import Tenant
 
 
 def lease_of(row: Row[Any]) -> Lease:
@@ -39,6 +43,9 @@ def camera_of(row: Row[Any]) -> Camera:
         credential_version=row.c_credential_version,
         enabled=row.c_enabled,
         do_not_process=row.c_do_not_process,
+        detector=row.c_detector,
+        max_fps=None if row.c_max_fps is None else float(row.c_max_fps),
+        labels=tuple(json.loads(row.c_labels).items()),
         updated_at=row.c_updated_at,
         revision=row.c_revision,
     )
@@ -50,18 +57,11 @@ def site_of(row: Row[Any]) -> Site:
         tenant_id=row.s_tenant_id,
         policy=policy_of(row.s_policy),
         addresses=_addresses(json.loads(row.s_address_policy)),
+        dials=row.s_capacity,
+        dials_per_minute=float(row.s_refill_rate),
+        updated_at=row.s_updated_at,
         revision=row.s_revision,
     )
-
-
-def addresses_text(addresses: AddressPolicy) -> str:
-    """An address policy as it is kept; what is not said is left out."""
-    said: dict[str, list[str]] = {
-        "allow": [str(network) for network in addresses.allow],
-        "deny": [str(network) for network in addresses.deny],
-        "kinds": sorted(addresses.kinds - NETWORK),
-    }
-    return json.dumps({name: words for name, words in said.items() if words})
 
 
 def _addresses(said: dict[str, list[str]]) -> AddressPolicy:
@@ -83,6 +83,7 @@ def runner_of(row: Row[Any]) -> Runner:
         cordoned=row.r_cordoned,
         drain=DrainMode(row.r_drain_mode),
         last_seen_at=row.r_last_seen_at,
+        revision=row.r_revision,
     )
 
 
@@ -118,3 +119,64 @@ def status_of(row: Row[Any]) -> StreamStatus:
 def policy_of(name: str | None) -> LeasePolicyName | None:
     """A site's policy, if it has one."""
     return None if name is None else LeasePolicyName(name)
+
+
+def tenant_of(row: Row[Any]) -> Tenant:
+    return Tenant(tenant_id=row.e_tenant_id, name=row.e_name, updated_at=row.e_updated_at, revision=row.e_revision)
+
+
+def invitation_of(row: Row[Any]) -> Invitation:
+    return Invitation(
+        invitation_id=row.v_invitation_id,
+        code_hash=row.v_code_hash,
+        subject=row.v_subject,
+        role=Role(row.v_role),
+        tenant_id=row.v_tenant_id,
+        expires_at=row.v_expires_at,
+        used_at=row.v_used_at,
+        updated_at=row.v_updated_at,
+        revision=row.v_revision,
+    )
+
+
+def identity_of(row: Row[Any]) -> Identity:
+    return Identity(
+        identity_id=row.i_identity_id,
+        subject=row.i_subject,
+        role=Role(row.i_role),
+        tenant_id=row.i_tenant_id,
+        public_key=row.i_public_key,
+        revoked_at=row.i_revoked_at,
+        updated_at=row.i_updated_at,
+        revision=row.i_revision,
+    )
+
+
+def audit_row_of(row: Row[Any]) -> AuditRow:
+    return AuditRow(
+        position=row.a_position,
+        at=row.a_at,
+        author=Author(
+            subject=row.a_subject,
+            role=row.a_role,
+            tenant_id=row.a_author_tenant,
+            address=row.a_address,
+            request_id=row.a_request_id,
+        ),
+        action=row.a_action,
+        tenant_id=row.a_tenant_id,
+        object_id=row.a_object_id,
+        before=None if row.a_before is None else json.loads(row.a_before),
+        after=None if row.a_after is None else json.loads(row.a_after),
+    )
+
+
+def announcement_of(row: Row[Any]) -> Announcement:
+    return Announcement(
+        position=row.o_position,
+        event_id=row.o_event_id,
+        exchange=EXCHANGE,
+        routing_key=row.o_routing_key,
+        body=row.o_body,
+        at=row.o_at,
+    )

@@ -10,7 +10,7 @@ from streamward.drivers.sql.rows import runner_of
 from streamward.drivers.sql.rule import MINE, TAKES_SLOT, LeaseRule
 from streamward.drivers.sql.statement import RUNNER, Statement, statement
 from streamward.leases.lease import DenialReason, Denied, Owner
-from streamward.leases.store import RunnerChange, SiteLoad
+from streamward.leases.store import SiteLoad
 from streamward.model.ids import CameraId, RunnerId, SiteId
 from streamward.model.runner import DEFAULT_CAPACITY, SILENT_AFTER, Runner, RunnerSpec
 
@@ -48,12 +48,6 @@ class RunnerStatements:
             RUNNER,
         )
         self.heartbeat = statement(f"UPDATE runners AS r SET last_seen_at = {now} WHERE {_IS_CURRENT} {runner}", RUNNER)
-        self.change = statement(
-            "UPDATE runners AS r SET cordoned = coalesce(:cordoned, cordoned),"
-            " drain_mode = coalesce(:drain_mode, drain_mode), capacity_streams = coalesce(:capacity, capacity_streams)"
-            f" WHERE r.runner_id = :runner_id {runner}",
-            RUNNER,
-        )
         self.end = statement(
             "INSERT INTO incarnations AS i (runner_id, incarnation, ended_at)"
             f" VALUES (:runner_id, :incarnation, {now}) ON CONFLICT (runner_id, incarnation)"
@@ -102,20 +96,6 @@ class SqlRunners:
         async with self._db.single() as connection:
             row = (await connection.execute(_FIND, {"runner_id": runner_id})).one_or_none()
         return None if row is None else runner_of(row)
-
-    async def change_runner(self, runner_id: RunnerId, change: RunnerChange) -> Runner | None:
-        params = {
-            "runner_id": runner_id,
-            "cordoned": change.cordoned,
-            "drain_mode": change.drain,
-            "capacity": change.capacity,
-        }
-        async with self._db.single() as connection:
-            row = (await connection.execute(self._runner_sql.change, params)).one_or_none()
-        if row is None:
-            return None
-        self._db.ring()
-        return runner_of(row)
 
     async def runners(self) -> list[Runner]:
         async with self._db.single() as connection:

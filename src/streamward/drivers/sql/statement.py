@@ -26,18 +26,20 @@ _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
 _NAMES: Mapping[TypeEngine[Any], str] = {
     Text(): (
         "camera_uuid tenant_id site_id runner_id incarnation shard_id rtsp_url state substate policy site_policy "
-        "drain_mode error_code after scope sealed_credential old new address_policy subject once_key digest"
+        "drain_mode error_code after scope sealed_credential old new address_policy subject once_key digest "
+        "object_id name detector labels role author_tenant address request_id action before event_id routing_key body "
+        "invitation_id code_hash identity_id public_key"
     ),
-    Boolean(): "enabled do_not_process wanted cordoned is_served is_dialed",
-    BigInteger(): "generation streamed_generation revision",
+    Boolean(): "enabled do_not_process wanted cordoned is_served is_dialed is_live",
+    BigInteger(): "generation streamed_generation revision position",
     Integer(): (
         "capacity capacity_streams reserve_size limit held free askers asked caller place in_flight leased orphaned "
         "unowned free_slots runners wanted_cameras credential_version"
     ),
-    Double(): ("ttl soft_for steady_for tokens refill_rate reserve fps last_frame_age_s"),
+    Double(): ("ttl soft_for steady_for tokens refill_rate reserve fps last_frame_age_s max_fps"),
     Instant(): (
         "now updated_at granted_at expires_at not_before free_since last_seen_at ts last_frame_ts streamed_at "
-        "made_until earliest latest seen_at made_at"
+        "made_until earliest latest seen_at made_at at since used_at revoked_at"
     ),
 }
 Statement = TextClause | TextualSelect
@@ -68,16 +70,23 @@ LEASE = Shape(
 )
 CAMERA = Shape(
     "c",
-    "camera_uuid tenant_id site_id rtsp_url sealed_credential credential_version enabled do_not_process updated_at "
-    "revision",
+    "camera_uuid tenant_id site_id rtsp_url sealed_credential credential_version enabled do_not_process detector "
+    "max_fps labels updated_at revision",
 )
-SITE = Shape("s", "site_id tenant_id policy address_policy revision")
-RUNNER = Shape("r", "runner_id incarnation tenant_id site_id policy capacity_streams cordoned drain_mode last_seen_at")
+SITE = Shape("s", "site_id tenant_id policy address_policy capacity refill_rate updated_at revision")
+RUNNER = Shape(
+    "r", "runner_id incarnation tenant_id site_id policy capacity_streams cordoned drain_mode last_seen_at revision"
+)
 STATUS = Shape(
     "u",
     "camera_uuid runner_id state ts generation shard_id substate error_code fps last_frame_ts last_frame_age_s "
     "streamed_at streamed_generation",
 )
+TENANT = Shape("e", "tenant_id name updated_at revision")
+INVITATION = Shape("v", "invitation_id code_hash subject role tenant_id expires_at used_at updated_at revision")
+IDENTITY = Shape("i", "identity_id subject role tenant_id public_key revoked_at updated_at revision")
+AUDIT = Shape("a", "position at subject role author_tenant address request_id action tenant_id object_id before after")
+ANNOUNCEMENT = Shape("o", "position event_id routing_key body at")
 BUCKET = Shape("b", "capacity refill_rate tokens reserve reserve_size updated_at")
 
 

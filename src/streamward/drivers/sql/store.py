@@ -5,10 +5,12 @@ from datetime import datetime
 from streamward.drivers.sql.cameras import SqlCameras
 from streamward.drivers.sql.database import Database, unavailable_on_failure
 from streamward.drivers.sql.dials import SqlDials
+from streamward.drivers.sql.identities import SqlIdentities
 from streamward.drivers.sql.leases import SqlLeases
 from streamward.drivers.sql.listener import Listener
 from streamward.drivers.sql.migrate import is_newest, migrate
 from streamward.drivers.sql.records import SqlLeaseRecords
+from streamward.drivers.sql.register import SqlRegister
 from streamward.drivers.sql.runners import SqlRunners
 from streamward.drivers.sql.sites import SqlSites
 from streamward.drivers.sql.statuses import SqlStatuses
@@ -17,13 +19,23 @@ from streamward.runtime.bell import Bell
 from streamward.runtime.clock import Clock
 
 
-class SqlStore(SqlLeases, SqlLeaseRecords, SqlRunners, SqlCameras, SqlSites, SqlDials, SqlStatuses):
+class SqlStore(
+    SqlLeases,
+    SqlLeaseRecords,
+    SqlRunners,
+    SqlCameras,
+    SqlSites,
+    SqlDials,
+    SqlStatuses,
+    SqlRegister,
+    SqlIdentities,
+):
     """One control plane's way into `postgresql://…` or `sqlite:///…`."""
 
     def __init__(self, url: str, *, clock: Clock, bell: Bell, policies: Policies = BY_NAME) -> None:
         database = Database(url, clock=clock, bell=bell, policies=policies)
-        for part in (SqlLeases, SqlLeaseRecords, SqlRunners, SqlCameras, SqlSites, SqlDials, SqlStatuses):
-            part.__init__(self, database)
+        for part in SqlStore.__bases__:
+            part.__init__(self, database)  # type: ignore[misc]  # each takes the database
         self._listener = Listener(url, clock=clock, bell=bell) if database.is_postgres else None
 
     async def open(self) -> None:

@@ -1,0 +1,94 @@
+"""When a first connection to a site's cameras may go."""
+
+from typing import Protocol
+
+from streamward.control.api.routing import Access, Routes
+from streamward.control.api.sites import UNKNOWN
+from streamward.leases import facts
+from streamward.leases.dialing import DialGranted, DialRefusal, DialRefused
+from streamward.leases.store import Dial, DialStore
+from streamward.model.camera import Site
+from streamward.model.identity import Caller
+from streamward.model.ids import CameraId, Generation, SiteId, TenantId
+from streamward.protocol.problem import Problem
+from streamward.protocol.sites import DialFinished, DialToken, NamedDial, SiteBudget
+from streamward.runtime.journal import Journal
+
+_NO_SUCH = {404: "There is no such site"}
+_SENTENCES = {
+    DialRefusal.EMPTY: "the site's dial budget is empty",
+    DialRefusal.IN_FLIGHT: "as many dials as the site bears are under way",
+}
+
+
+class BudgetStore(DialStore, Protocol):
+    """The ports that know budgets and whose they are."""
+
+    async def find_site(self, site_id: SiteId, *, scope: TenantId | None) -> Site | None: ...
+
+
+def add_dials(routes: Routes, store: BudgetStore, *, journal: Journal) -> None:
+    """Adds the routes about dial budgets."""
+
+    @routes.post(
+        "/v1/sites/{site_id}/budget/consume",
+        access=Access.RUNNER,
+        body_required=False,
+        refuses={**_NO_SUCH, 409: "Empty: try again after Retry-After, with jitter"},
+    )
+    async def consume_budget(caller: Caller, site_id: str, message: NamedDial) -> DialToken | Problem:
+        """Takes one token for one first connection."""
+        dial = _dial(site_id, message)
+        outcome = await store.consume(dial, scope=caller.tenant_id)
+        if outcome is None:
+            return UNKNOWN
+        return _told(dial, outcome, journal)
+
+    @routes.post("/v1/sites/{site_id}/budget/done", access=Access.RUNNER, body_required=False, refuses=_NO_SUCH)
+    async def finish_dial(caller: Caller, site_id: str, message: NamedDial) -> DialFinished | Problem:
+        """Says that a dial has connected or failed."""
+        if await store.find_site(SiteId(site_id), scope=caller.tenant_id) is None:
+            return UNKNOWN
+        finished = await store.finish(_dial(site_id, message), scope=caller.tenant_id)
+        return DialFinished(site_id=site_id, finished=finished)
+
+    @routes.get("/v1/sites/{site_id}/budget", refuses=_NO_SUCH)
+    async def get_budget(caller: Caller, site_id: str) -> SiteBudget | Problem:
+        """Tells a site's budget."""
+        seen = await store.budget(SiteId(site_id), scope=caller.tenant_id)
+        if seen is None:
+            return UNKNOWN
+        return SiteBudget(
+            site_id=site_id,
+            tokens=round(seen.bucket.tokens, 3),
+            capacity=seen.bucket.capacity,
+            refill_rate=seen.bucket.per_minute,
+            reserve=round(seen.bucket.reserve, 3),
+            reserve_size=seen.bucket.reserve_size,
+            in_flight=seen.in_flight,
+            updated_at=seen.bucket.updated_at,
+        )
+
+
+def _dial(site_id: str, message: NamedDial) -> Dial:
+    return Dial(
+        site_id=SiteId(site_id),
+        camera_id=None if message.camera_uuid is None else CameraId(message.camera_uuid),
+        generation=None if message.version is None else Generation(message.version),
+    )
+
+
+def _told(dial: Dial, outcome: DialGranted | DialRefused, journal: Journal) -> DialToken | Problem:
+    if isinstance(outcome, DialRefused):
+        journal.record(facts.DialDelayed(site_id=dial.site_id, camera_id=dial.camera_id, reason=outcome.reason))
+        return Problem(
+            title="Conflict",
+            status=409,
+            detail=_SENTENCES[outcome.reason],
+            reason=outcome.reason,
+            retry_in_ms=round(outcome.retry_in * 1000),
+        )
+    journal.record(facts.DialAllowed(site_id=dial.site_id, camera_id=dial.camera_id))
+    return DialToken(
+        site_id=dial.site_id, tokens=round(outcome.bucket.tokens, 3), reserve=round(outcome.bucket.reserve, 3)
+    )

@@ -1,0 +1,11 @@
+-- What is in the audit stays as it is. Statements are parted by blank lines.
+
+CREATE TRIGGER audit_is_not_changed BEFORE UPDATE ON audit
+BEGIN
+    SELECT RAISE(ABORT, 'the audit is never changed');
+END
+
+CREATE TRIGGER audit_is_not_deleted BEFORE DELETE ON audit
+BEGIN
+    SELECT RAISE(ABORT, 'the audit is never changed');
+END
