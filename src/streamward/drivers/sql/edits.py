@@ -24,6 +24,7 @@ from streamward.drivers.sql.edit_statements import (
     row_of,
     signed,
 )
+from streamward.drivers.sql.session import EngineSession
 from streamward.drivers.sql.statement import Statement, statement
 from streamward.model import announcement
 from streamward.model.camera import Camera, Site
@@ -154,7 +155,7 @@ class SqlEdits:
     ) -> None:
         audited = [audited_row(note(edit, author)) for edit in edits]
         await self._list(tx, self._record_sql.audit, AUDITED, audited, **signed(author))
-        now = await self._db.now(tx)
+        now = await self._db.now(EngineSession(tx))
         changed = [(each.verb, things[name_of(each)] or each.before) for each in edits]
         announced = [_announced(camera, verb, now) for verb, camera in changed if isinstance(camera, Camera)]
         if announced and self._db.is_postgres:

@@ -9,6 +9,7 @@ from streamward.drivers.sql.database import Database
 from streamward.drivers.sql.edits import SqlEdits
 from streamward.drivers.sql.register import paged
 from streamward.drivers.sql.rows import identity_of, invitation_of
+from streamward.drivers.sql.session import EngineSession
 from streamward.drivers.sql.statement import IDENTITY, IN_SCOPE, INVITATION, statement
 from streamward.model.camera import UNDATED
 from streamward.model.identity import Author, Identity, Invitation, Role
@@ -134,7 +135,7 @@ class SqlIdentities(SqlEdits):
         )
         edits = [Edit(after=fresh)]
         if code.role is Role.RUNNER:
-            now = await self._db.now(tx)
+            now = await self._db.now(EngineSession(tx))
             found = await tx.execute(_LIVE_OF, {"subject": code.subject, "scope": code.tenant_id})
             old = [identity_of(row) for row in found.all()]
             edits += [Edit(before=each, after=replace(each, revoked_at=now)) for each in old]
