@@ -16,6 +16,7 @@ from streamward.control.keeper import ReclaimKeeper
 from streamward.control.key_watch import WatchedKeys
 from streamward.control.keys import make_key
 from streamward.control.master_keys import MasterKeys
+from streamward.control.relay import Outbox, Relay
 from streamward.control.server import HttpServer, listen
 from streamward.control.sole import sole_use
 from streamward.control.tls import Tls, TlsFiles
@@ -33,7 +34,7 @@ from streamward.runtime.bell import Bell
 from streamward.runtime.clock import Clock, SystemClock
 from streamward.runtime.journal import Journal
 from streamward.runtime.service import Service
-from streamward.settings import LeaseSettings, LogSettings, Settings, TlsSettings
+from streamward.settings import BrokerSettings, LeaseSettings, LogSettings, Settings, TlsSettings
 
 _SQLITE = "sqlite:///"
 
@@ -88,6 +89,7 @@ async def serve(settings: Settings, *, with_demo: bool, announce: Announce) -> N
                 await demo.seed(store, clock=clock)
             async with (
                 Service("reclaim", ReclaimKeeper(store, journal), journal=journal),
+                _relaying(settings.broker, store, journal=journal, clock=clock),
                 contextlib.nullcontext() if tls is None else tls.followed(journal),
             ):
                 gc.freeze()  # what was loaded lives as long as the process: looking through it stalls every call
@@ -160,6 +162,23 @@ async def _opened(settings: Settings) -> AsyncIterator[Store]:
         await store.close()
 
 
+@contextlib.asynccontextmanager
+async def _relaying(broker: BrokerSettings, outbox: Outbox, *, journal: Journal, clock: Clock) -> AsyncIterator[None]:
+    """Tells a broker of changes, if there is one; if not, nothing of AMQP is even loaded."""
+    if broker.url is None:
+        yield
+        return
+    from streamward.drivers.amqp import AmqpPublisher  # noqa: PLC0415 only where it is used
+
+    publisher = AmqpPublisher(Secret(broker.url.get_secret_value()), source="/control", clock=clock)
+    try:
+        relay = Relay(outbox, publisher, journal=journal, clock=clock)
+        async with Service("relay", relay, journal=journal):
+            yield
+    finally:
+        await publisher.close()
+
+
 async def _open(store: Store, settings: Settings) -> None:
     try:
         await store.open()
@@ -173,6 +192,8 @@ def _write_logs(settings: LogSettings) -> None:
     log.configure(form, level=settings.level, out=sys.stderr)
     for chatty in ("uvicorn", "alembic"):  # what they do at start and stop is announced by us
         logging.getLogger(chatty).setLevel(logging.WARNING)
+    for chatty in ("aio_pika", "aiormq"):  # each lost connection with its stack; the relay says it in a sentence
+        logging.getLogger(chatty).setLevel(logging.CRITICAL)
 
 
 def _tls(settings: TlsSettings) -> Tls | None:
