@@ -1,8 +1,11 @@
 """The relay as a service, on virtual time: what it does with brokers that are away, slow or choosy."""
 
 import asyncio
+import random
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
+
+import pytest
 
 from streamward.control.relay import IN_FLIGHT, AnnouncementPublished, AnnouncementRefused, AnnouncingFailed, Relay
 from streamward.model.announcement import Announcement
@@ -19,7 +22,8 @@ T = TypeVar("T")
 class FakeBroker:
     """Takes everything after a moment, unless told otherwise."""
 
-    def __init__(self) -> None:
+    def __init__(self, takes: Callable[[], float] = lambda: 0.01) -> None:
+        self.takes = takes  # seconds until its word
         self.taken: list[int] = []
         self.is_away = False
         self.unwanted: set[str] = set()  # cameras
@@ -31,7 +35,7 @@ class FakeBroker:
         self.tries += 1
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(self.takes())
         self.in_flight -= 1
         if self.is_away:
             raise BrokerAway("mq:5672", "connection refused", retry_in=2.0)
@@ -156,3 +160,22 @@ def test_a_relay_that_is_stopped_midway_takes_nothing_off_that_was_not_confirmed
         assert relayed.outbox.waiting == []
 
     run(play())
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_of_two_relays_the_first_sight_of_each_announcement_is_in_order(seed: int) -> None:
+    rng = random.Random(seed)
+
+    async def play() -> list[int]:
+        outbox = MemoryOutbox([an_announcement(n, camera=f"cam-{n % 7}") for n in range(300)])
+        broker, journal = FakeBroker(lambda: rng.uniform(0, 0.2)), Journal()
+        relays = [Relay(outbox, broker, journal=journal, clock=LoopClock()) for _ in range(2)]
+        async with Service("one", relays[0], journal=journal), Service("two", relays[1], journal=journal):
+            await outbox.only()
+        return list(dict.fromkeys(broker.taken))
+
+    first_seen = run(play())
+    assert sorted(first_seen) == [*range(300)]
+    for camera in range(7):
+        ours = [each for each in first_seen if each % 7 == camera]
+        assert ours == sorted(ours)
