@@ -6,7 +6,7 @@
 Runs in every control plane. Guaranteed: what is announced is published at least once, and of one camera the first sight
 of each announcement is in the order in which they were committed; consumers drop repeats by message id. A refused
 announcement holds up its own camera only, as long as no more than `MOST_HELD` wait behind refusals.
-Not guaranteed: once only, nor an order between cameras.
+Not guaranteed: once only, nor an order between cameras, nor what the outbox itself lets go of after its time.
 """
 
 import asyncio
