@@ -49,11 +49,11 @@ class Authority:
         self._certificate = self._signed(self._name, self._key.public_key(), is_ca=True)
         self.file.write_bytes(self._certificate.public_bytes(Encoding.PEM))
 
-    def issue(self, name: str, *, password: bytes | None = None) -> Pair:
+    def issue(self, name: str, *, password: bytes | None = None, lasts: timedelta = timedelta(hours=1)) -> Pair:
         """A certificate for this machine, in files of that name; what was there is replaced, the key first."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-        certificate = self._signed(subject, key.public_key(), is_ca=False)
+        certificate = self._signed(subject, key.public_key(), is_ca=False, lasts=lasts)
         sealing: KeySerializationEncryption = BestAvailableEncryption(password) if password else NoEncryption()
         pair = Pair(self._folder / f"{name}.pem", self._folder / f"{name}.key", certificate.serial_number)
         _replace(pair.key, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, sealing))
@@ -68,7 +68,14 @@ class Authority:
             context.load_cert_chain(shown.certificate, shown.key)
         return context
 
-    def _signed(self, subject: x509.Name, public: ec.EllipticCurvePublicKey, *, is_ca: bool) -> x509.Certificate:
+    def _signed(
+        self,
+        subject: x509.Name,
+        public: ec.EllipticCurvePublicKey,
+        *,
+        is_ca: bool,
+        lasts: timedelta = timedelta(hours=1),
+    ) -> x509.Certificate:
         now = datetime.now(UTC)
         issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
         builder = (
@@ -79,7 +86,7 @@ class Authority:
             .public_key(public)
             .serial_number(x509.random_serial_number())
             .not_valid_before(now - timedelta(hours=1))
-            .not_valid_after(now + timedelta(hours=1))
+            .not_valid_after(now + lasts)
             .add_extension(x509.BasicConstraints(ca=is_ca, path_length=None), critical=True)
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
             .add_extension(issuer, critical=False)

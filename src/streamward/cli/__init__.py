@@ -9,7 +9,7 @@ import sys
 import typer
 
 from streamward import __version__
-from streamward.cli import cameras, control, drill, keys, leases, runners, settings, sites, token
+from streamward.cli import cameras, control, doctor, drill, keys, leases, runners, settings, sites, token
 from streamward.cli.failure import CommandFailed, ExitCode
 from streamward.model.errors import StreamwardError
 
@@ -39,6 +39,7 @@ app.add_typer(sites.app, name="sites")
 app.add_typer(runners.app, name="runners")
 app.add_typer(leases.app, name="leases")
 app.command("settings")(settings.show)
+app.command("doctor")(doctor.run)
 app.add_typer(keys.app, name="keys")
 app.add_typer(drill.app, name="drill")
 

@@ -157,7 +157,7 @@ class Link:
         except ssl.SSLError as err:
             raise refusal.tls(self._url, err) from err
         except (OSError, UnicodeError) as err:  # a name that cannot be one is as far away as a host that is off
-            raise refusal.ControlAway(self._url, err) from err
+            raise refusal.away(self._url, err) from err
         except http.client.HTTPException as err:
             raise refusal.NotStreamward(self._url, "no HTTP") from err
         finally:

@@ -12,6 +12,7 @@ from streamward.cli.failure import CommandFailed, ExitCode
 from streamward.protocol.problem import Problem
 
 _URL = "STREAMWARD_CONTROL_URL"
+_SHOW = "set STREAMWARD_CONTROL_CLIENT_CERTIFICATE and STREAMWARD_CONTROL_CLIENT_KEY"
 _NO_ROUTE = {"not-found", "method-not-allowed"}
 SIGN_IN = "mint a token with `streamward token --operator NAME` on the control host and set STREAMWARD_TOKEN to it"
 _OLD = {"token-expired": "the token has expired", "token-lives-too-long": "the token lives longer than is allowed"}
@@ -127,6 +128,13 @@ def of(problem: Problem, seen: Seen) -> CommandFailed:
             return CommandFailed(problem.detail)
 
 
+def away(url: str, err: OSError | UnicodeError) -> CommandFailed:
+    """What a connection that came to nothing means; a server may hang up on who shows no certificate."""
+    if isinstance(err, ConnectionResetError) and url.startswith("https:"):
+        return TlsRefused(f"the control plane at {url} hung up, as it does on who shows no certificate: {_SHOW}")
+    return ControlAway(url, err)
+
+
 def tls(url: str, err: ssl.SSLError) -> TlsRefused:
     """What a failed handshake means."""
     if isinstance(err, ssl.SSLCertVerificationError):
@@ -135,10 +143,7 @@ def tls(url: str, err: ssl.SSLError) -> TlsRefused:
             "set STREAMWARD_CONTROL_CA to the certificate of who signed it"
         )
     if "CERTIFICATE_REQUIRED" in (err.reason or "") or "HANDSHAKE_FAILURE" in (err.reason or ""):
-        return TlsRefused(
-            f"the control plane at {url} wants to see a certificate that it knows: set "
-            "STREAMWARD_CONTROL_CLIENT_CERTIFICATE and STREAMWARD_CONTROL_CLIENT_KEY"
-        )
+        return TlsRefused(f"the control plane at {url} wants to see a certificate that it knows: {_SHOW}")
     return TlsRefused(
         f"TLS with {url} failed ({_reason(err)}): see that it speaks https there, or set {_URL} to its http:// address"
     )

@@ -22,6 +22,7 @@ from streamward.control.sole import sole_use
 from streamward.control.tls import Tls, TlsFiles
 from streamward.control.tokens import TokenCheck
 from streamward.drivers.memory import MemoryDatabase, MemoryStore
+from streamward.drivers.sql.migrate import Inspected, inspect
 from streamward.drivers.sql.store import SqlStore
 from streamward.drivers.vault import AesVault
 from streamward.leases.policy import BY_NAME, FAST, Policies
@@ -112,6 +113,14 @@ async def rotate_keys(settings: Settings) -> credentials.Resealed:
         return await credentials.reseal(register, AesVault(keys.read))
 
 
+async def examine(settings: Settings) -> Inspected:
+    """How a SQL database stands to this program; looks, and changes nothing."""
+    try:
+        return await inspect(settings.database_url)
+    except StoreUnavailable as err:
+        raise _silent(settings, err) from err
+
+
 @contextlib.contextmanager
 def data_folder(path: Path) -> Iterator[None]:
     """The folder, made if it is not there; whatever keeps it from being used is one sentence."""
@@ -183,8 +192,11 @@ async def _open(store: Store, settings: Settings) -> None:
     try:
         await store.open()
     except StoreUnavailable as err:
-        cause = type(err.__cause__ or err).__name__
-        raise DatabaseSilent(without_credentials(settings.database_url), cause) from err
+        raise _silent(settings, err) from err
+
+
+def _silent(settings: Settings, err: StoreUnavailable) -> DatabaseSilent:
+    return DatabaseSilent(without_credentials(settings.database_url), type(err.__cause__ or err).__name__)
 
 
 def _write_logs(settings: LogSettings) -> None:

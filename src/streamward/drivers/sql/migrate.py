@@ -6,6 +6,8 @@ find nothing to do. A control plane whose role may not change the schema only lo
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 
 from alembic import command
@@ -34,6 +36,31 @@ class SchemaUnknown(StreamwardError):
         return f"the database has schema {self.revision}, which this version does not know: run the newer one"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inspected:
+    """How a database stands to this program."""
+
+    schema: str | None  # None: there is none yet
+    newest: str
+    is_known: bool
+    at: datetime | None  # its clock; None: it has none of its own
+
+
+async def inspect(url: str) -> Inspected:
+    """Looks, and changes nothing."""
+    async with _connected(url) as connection:
+        schema = await _schema(connection)
+        at: datetime | None = None
+        if connection.dialect.name == "postgresql":
+            at = (await connection.execute(text("SELECT clock_timestamp()"))).scalar_one()
+        return Inspected(
+            schema=schema,
+            newest=str(_scripts().get_current_head()),
+            is_known=schema is None or schema in _revisions(),
+            at=at,
+        )
+
+
 async def migrate(url: str) -> None:
     """Upgrades to the newest schema; changes nothing if that is there already."""
     async with _connected(url) as connection:
@@ -44,8 +71,8 @@ async def migrate(url: str) -> None:
 
 async def is_newest(connection: AsyncConnection) -> bool:
     """Whether there is nothing to upgrade."""
-    current = await connection.run_sync(lambda sync: MigrationContext.configure(sync).get_current_revision())
-    if current is not None and current not in {script.revision for script in _scripts().walk_revisions()}:
+    current = await _schema(connection)
+    if current is not None and current not in _revisions():
         raise SchemaUnknown(current)
     return current == _scripts().get_current_head()
 
@@ -71,6 +98,14 @@ async def _connected(url: str) -> AsyncIterator[AsyncConnection]:
 async def _take_turn(connection: AsyncConnection) -> None:
     if connection.dialect.name == "postgresql":
         await connection.execute(text(f"SELECT pg_advisory_xact_lock({_TURN})"))
+
+
+async def _schema(connection: AsyncConnection) -> str | None:
+    return await connection.run_sync(lambda sync: MigrationContext.configure(sync).get_current_revision())
+
+
+def _revisions() -> set[str]:
+    return {script.revision for script in _scripts().walk_revisions()}
 
 
 @cache
