@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from streamward.cli.failure import CommandFailed
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 IfMatch = Annotated[
@@ -24,4 +26,6 @@ def confirm(question: str, *, is_sure: bool) -> None:
         return
     if not sys.stdin.isatty():
         raise typer.BadParameter("nobody is here to ask: say --yes if it is meant", param_hint="--yes")
-    typer.confirm(question, abort=True, err=True)
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    if input().strip().lower() not in {"y", "yes"}:
+        raise CommandFailed("nothing was done")
