@@ -74,7 +74,11 @@ def test_a_wrong_call_is_a_usage_error(tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("words", "offered"),
-    [("streamward dr", ["drill"]), ("streamward keys rotate-", ["rotate-signing"]), ("streamward token --ru", ["--runner"])],
+    [
+        ("streamward dr", ["drill"]),
+        ("streamward keys rotate-", ["rotate-signing"]),
+        ("streamward token --ru", ["--runner"]),
+    ],
 )
 def test_bash_completes_commands_and_options(tmp_path: Path, words: str, offered: list[str]):
     assert completed(tmp_path, words) == offered

@@ -137,9 +137,10 @@ def remove(camera: CameraUuid, *, yes: Yes = False, as_json: AsJson = False) -> 
     from streamward.cli import output
     from streamward.cli.connect import connect
     from streamward.cli.link import place
-    from streamward.protocol.cameras import CameraRemoved
+    from streamward.protocol.cameras import CameraDetails, CameraRemoved
 
-    removed = connect().delete(place("v1", "cameras", camera), CameraRemoved).body
+    link, path = connect(), place("v1", "cameras", camera)
+    removed = link.delete(path, CameraRemoved, etag=link.get(path, CameraDetails).etag).body
     if as_json:
         output.print_json(removed)
     else:

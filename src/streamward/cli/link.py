@@ -101,9 +101,9 @@ class Link:
         """Changes a thing; with an ETag only the state that was read."""
         return self._call("PATCH", path, kind, message=message, etag=etag)
 
-    def delete(self, path: str, kind: type[T]) -> Answer[T]:
-        """Removes a thing."""
-        return self._call("DELETE", path, kind)
+    def delete(self, path: str, kind: type[T], *, etag: str | None = None) -> Answer[T]:
+        """Removes a thing; with an ETag only in the state that was read."""
+        return self._call("DELETE", path, kind, etag=etag)
 
     def pages(self, path: str, kind: type[P], query: Query | None = None) -> Iterator[P]:
         """Every page of a listing, each asked for when the one before was used."""

@@ -94,8 +94,9 @@ def _change(runner: str, *, as_json: bool, **given: Any) -> None:
     from streamward.protocol.leases import RunnerFlags
     from streamward.protocol.runners import ChangeRunner
 
-    changed = connect().patch(place("v1", "runners", runner), ChangeRunner(**given), RunnerFlags)
-    _print(changed, as_json=as_json)
+    link, path = connect(), place("v1", "runners", runner)
+    etag = link.get(path, RunnerFlags).etag
+    _print(link.patch(path, ChangeRunner(**given), RunnerFlags, etag=etag), as_json=as_json)
 
 
 def _print(answer: Any, *, as_json: bool) -> None:
