@@ -87,6 +87,17 @@ def test_a_database_of_another_schema_is_told(tmp_path: Path) -> None:
     assert by_check(database.database(Settings(data=tmp_path))) == {"database": Verdict.OK, "schema": Verdict.FAILED}
 
 
+def test_a_broker_that_does_not_answer_is_told_without_its_password() -> None:
+    assert network.broker(Settings()) is None
+    with socket.create_server(("127.0.0.1", 0)) as bound:
+        port = bound.getsockname()[1]
+    finding = network.broker(with_(broker={"url": f"amqp://ada:hunter2@127.0.0.1:{port}/"}))
+    assert finding is not None
+    assert finding.verdict is Verdict.FAILED
+    assert f"127.0.0.1:{port}" in finding.detail
+    assert "hunter2" not in repr(finding)
+
+
 def test_a_port_that_something_else_has_is_told() -> None:
     with answering(Canned(body=b"<html>", kind="text/html")) as stranger:
         taken = Settings(port=int(stranger.url.rpartition(":")[2]))

@@ -8,7 +8,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from streamward.control import credentials, demo
 from streamward.control.api.application import create_app
@@ -121,6 +121,13 @@ async def examine(settings: Settings) -> Inspected:
         raise _silent(settings, err) from err
 
 
+async def reach_broker(broker: BrokerSettings) -> None:
+    """Connects to the broker once, or raises why that cannot be."""
+    async with _publisher(broker, clock=SystemClock()) as publisher:
+        if publisher is not None:
+            await publisher.reach()
+
+
 @contextlib.contextmanager
 def data_folder(path: Path) -> Iterator[None]:
     """The folder, made if it is not there; whatever keeps it from being used is one sentence."""
@@ -172,20 +179,30 @@ async def _opened(settings: Settings) -> AsyncIterator[Store]:
 
 
 @contextlib.asynccontextmanager
-async def _relaying(broker: BrokerSettings, outbox: Outbox, *, journal: Journal, clock: Clock) -> AsyncIterator[None]:
-    """Tells a broker of changes, if there is one; if not, nothing of AMQP is even loaded."""
+async def _publisher(broker: BrokerSettings, *, clock: Clock) -> AsyncIterator[Any]:
+    """The way to the broker, if there is one; if not, nothing of AMQP is even loaded."""
     if broker.url is None:
-        yield
+        yield None
         return
     from streamward.drivers.amqp import AmqpPublisher  # noqa: PLC0415 only where it is used
 
     publisher = AmqpPublisher(Secret(broker.url.get_secret_value()), source="/control", clock=clock)
     try:
+        yield publisher
+    finally:
+        await publisher.close()
+
+
+@contextlib.asynccontextmanager
+async def _relaying(broker: BrokerSettings, outbox: Outbox, *, journal: Journal, clock: Clock) -> AsyncIterator[None]:
+    """Tells a broker of changes, if there is one."""
+    async with _publisher(broker, clock=clock) as publisher:
+        if publisher is None:
+            yield
+            return
         relay = Relay(outbox, publisher, journal=journal, clock=clock)
         async with Service("relay", relay, journal=journal):
             yield
-    finally:
-        await publisher.close()
 
 
 async def _open(store: Store, settings: Settings) -> None:

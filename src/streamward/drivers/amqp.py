@@ -90,6 +90,10 @@ class AmqpPublisher:
             raise await self._lost(link, err) from None  # what the library says may name the URL
         return Published()
 
+    async def reach(self) -> None:
+        """Connects, if that has not happened yet; raises BrokerAway."""
+        await self._linked()
+
     async def close(self) -> None:
         """Ends the connection; a later publish makes a new one."""
         async with self._connecting:

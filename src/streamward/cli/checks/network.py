@@ -1,5 +1,6 @@
-"""Checks of what is reached over the network: our own port, and the control plane that commands speak to."""
+"""Checks of what is reached over the network: our own port, the broker, the control plane that commands speak to."""
 
+import asyncio
 import ipaddress
 import ssl
 from datetime import UTC, datetime, timedelta
@@ -13,7 +14,10 @@ from streamward.cli.connect import connect
 from streamward.cli.failure import CommandFailed
 from streamward.cli.link import Link, Raw, trust
 from streamward.cli.refusal import ControlAway, NotSignedIn, TlsRefused
+from streamward.control.app import reach_broker
 from streamward.control.server import CannotListen, listen
+from streamward.model.broker import BrokerAway
+from streamward.model.camera import without_credentials
 from streamward.protocol.cameras import CameraPage
 from streamward.protocol.codec import MalformedMessage, decode
 from streamward.protocol.health import Alive
@@ -61,6 +65,19 @@ def control(settings: Settings) -> list[Finding]:
     if raw.at is not None:
         found.append(clock("control plane's clock", raw.at + HALF, answered))
     return [*found, _identity(link, settings), *exposure(url)]
+
+
+def broker(settings: Settings) -> Finding | None:
+    """The broker that is told of changes lets us in; None: there is none."""
+    check, url = "broker", settings.broker.url
+    if url is None:
+        return None
+    shown = without_credentials(url.get_secret_value()).partition("?")[0]
+    try:
+        asyncio.run(reach_broker(settings.broker))
+    except BrokerAway as err:
+        return failed(check, str(err), "see that it runs and knows the user; STREAMWARD_BROKER_URL names it")
+    return ok(check, f"{shown} lets us in")
 
 
 def _taken(check: str, place: str, settings: Settings, why: CannotListen) -> Finding:
