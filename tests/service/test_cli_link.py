@@ -63,6 +63,7 @@ def greeting(words: bytes) -> Iterator[str]:
         (refused(401, "token-invalid"), ExitCode.NOT_ALLOWED, "does not accept the token"),
         (refused(401, "token-not-yet-valid"), ExitCode.NOT_ALLOWED, "set the clocks"),
         (refused(403, "wrong-role", "this needs an operator's token"), ExitCode.NOT_ALLOWED, "an operator's token"),
+        (refused(403, "wrong-role", "this needs an admin's token"), ExitCode.NOT_ALLOWED, "token --admin NAME"),
         (refused(404, "camera-unknown"), ExitCode.NOT_FOUND, "`streamward cameras list`"),
         (refused(404, "not-found"), ExitCode.REFUSED, "install the same version"),
         (refused(412, "changed-meanwhile"), ExitCode.REFUSED, "somebody else changed it meanwhile"),

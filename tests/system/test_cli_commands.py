@@ -103,6 +103,42 @@ def test_a_site_is_added_changed_and_shown(plane: ControlProcess) -> None:
     assert own["policy"] is None
 
 
+def test_sites_are_listed_and_removed(plane: ControlProcess) -> None:
+    heading, *rows = done(plane.command("sites", "list")).splitlines()
+    assert heading.split() == ["SITE", "TENANT", "POLICY", "DIALS", "PER", "MINUTE"]
+    assert [row.split()[:2] for row in rows if row.startswith("depot")] == [["depot", "north"]]
+    done(plane.command("sites", "add", "gone", "--tenant", "south"))
+    lines = done(plane.command("sites", "list", "--json")).splitlines()
+    assert "gone" in {json.loads(line)["site_id"] for line in lines}
+    assert done(plane.command("sites", "remove", "gone", "--yes")) == "removed gone\n"
+    assert "remove them first" in plane.command("sites", "remove", "depot", "--yes").stderr
+
+
+def test_tenants_need_an_admin(plane: ControlProcess) -> None:
+    admin = plane.token("--admin", "ada")
+    assert fact(done(plane.command("tenants", "add", "west", "--name", "The West", TOKEN=admin)), "name") == "The West"
+    assert told(plane.command("tenants", "set", "west", "--name", "W", "--json", TOKEN=admin))["name"] == "W"
+    heading, *rows = done(plane.command("tenants", "list")).splitlines()
+    assert heading.split() == ["TENANT", "NAME", "CHANGED"]
+    assert [row.split()[:2] for row in rows if row.startswith("west")] == [["west", "W"]]
+    assert told(plane.command("tenants", "show", "west", "--json"))["tenant_id"] == "west"
+    refused = plane.command("tenants", "remove", "west", "--yes", TOKEN=plane.token("--operator", "bob"))
+    assert refused.returncode == 4
+    assert "streamward token --admin NAME" in refused.stderr
+    assert done(plane.command("tenants", "remove", "west", "--yes", TOKEN=admin)) == "removed west\n"
+
+
+def test_the_audit_tells_who_changed_what(plane: ControlProcess) -> None:
+    ada = plane.token("--operator", "ada")
+    done(plane.command("cameras", "set", "vineyard-1", "--do-not-process", TOKEN=ada))
+    heading, row = done(plane.command("audit", "--object", "vineyard-1", "--by", "ada")).splitlines()
+    assert heading.split() == ["AT", "WHO", "ACTION", "OBJECT", "TENANT", "FROM"]
+    assert row.split()[2:] == ["ada", "camera.updated", "vineyard-1", "south", "127.0.0.1"]
+    entry = told(plane.command("audit", "--action", "camera.updated", "--by", "ada", "--limit", "1", "--json"))
+    assert (entry["before"]["do_not_process"], entry["after"]["do_not_process"]) == (False, True)
+    assert "no change matches" in plane.command("audit", "--by", "nobody").stderr
+
+
 def test_runners_are_listed_and_shown(plane: ControlProcess) -> None:
     heading, row, _ = done(plane.command("runners", "list")).splitlines()
     assert heading.split() == ["RUNNER", "SITE", "POLICY", "CAPACITY", "CORDONED", "DRAIN", "SEEN"]

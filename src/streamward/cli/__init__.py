@@ -9,7 +9,20 @@ import sys
 import typer
 
 from streamward import __version__
-from streamward.cli import cameras, control, doctor, drill, keys, leases, runners, settings, sites, token
+from streamward.cli import (
+    audit,
+    cameras,
+    control,
+    doctor,
+    drill,
+    keys,
+    leases,
+    runners,
+    settings,
+    sites,
+    tenants,
+    token,
+)
 from streamward.cli.failure import CommandFailed, ExitCode
 from streamward.model.errors import StreamwardError
 
@@ -34,10 +47,12 @@ app = typer.Typer(
 )
 app.command("control")(control.run)
 app.command("token")(token.mint)
+app.add_typer(tenants.app, name="tenants")
 app.add_typer(cameras.app, name="cameras")
 app.add_typer(sites.app, name="sites")
 app.add_typer(runners.app, name="runners")
 app.add_typer(leases.app, name="leases")
+app.command("audit")(audit.show)
 app.command("settings")(settings.show)
 app.command("doctor")(doctor.run)
 app.add_typer(keys.app, name="keys")

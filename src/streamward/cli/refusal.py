@@ -19,7 +19,8 @@ _OLD = {"token-expired": "the token has expired", "token-lives-too-long": "the t
 _LOOK = {
     "camera-unknown": "`streamward cameras list` tells which there are",
     "runner-unknown": "`streamward runners list` tells which there are",
-    "site-unknown": "add it with `streamward sites add SITE`, or see which sites `streamward cameras list` names",
+    "site-unknown": "`streamward sites list` tells which there are",
+    "tenant-unknown": "`streamward tenants list` tells which there are",
 }
 _NOT_YET = "token-not-yet-valid"
 
@@ -113,7 +114,8 @@ def of(problem: Problem, seen: Seen) -> CommandFailed:
         case HTTPStatus.UNAUTHORIZED:
             return NotSignedIn(_unknown_caller(problem, seen))
         case HTTPStatus.FORBIDDEN:
-            return NotAllowed(f"not allowed: {problem.detail}; {SIGN_IN}")
+            role = "admin" if "admin" in problem.detail else "operator"
+            return NotAllowed(f"not allowed: {problem.detail}; {SIGN_IN.replace('operator', role)}")
         case HTTPStatus.NOT_FOUND | HTTPStatus.METHOD_NOT_ALLOWED if problem.reason in _NO_ROUTE:
             return OtherVersion(seen.version or "unknown")
         case _ if problem.reason in _LOOK:  # a site that a camera shall stand at may be missing in a 422 too

@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from streamward.cli.options import AsJson, IfMatch, group
+from streamward.cli.options import AsJson, IfMatch, Yes, confirm, group
 
-app = group("Shows, adds and changes sites: dial budget, lease policy, allowed addresses.")
+app = group("Lists, adds, changes and removes sites: dial budget, lease policy, allowed addresses.")
 
 
 class Policy(StrEnum):
@@ -26,6 +26,27 @@ Rate = Annotated[float | None, typer.Option(min=0.001, max=1_000_000, help="Firs
 Allow = Annotated[list[str] | None, typer.Option(help="A network that cameras may be in; repeat; none: no list.")]
 Deny = Annotated[list[str] | None, typer.Option(help="A network that they may not be in; repeat; none: no list.")]
 Kind = Annotated[list[str] | None, typer.Option(help="Sources beside RTSP: device, file; repeat; none: no list.")]
+
+
+@app.command("list")
+def list_sites(*, as_json: AsJson = False) -> None:
+    """List sites in the order of their ids."""
+    from streamward.cli import output
+    from streamward.cli.connect import connect
+    from streamward.cli.link import place
+    from streamward.protocol.fields import LARGEST_PAGE
+    from streamward.protocol.sites import SitePage
+
+    pages = connect().pages(place("v1", "sites"), SitePage, {"limit": LARGEST_PAGE})
+    found = output.counted((site for page in pages for site in page.items), "sites")
+    if as_json:
+        output.print_lines(found)
+        return
+    rows = [(each.site_id, each.tenant_id, each.policy, each.capacity, each.refill_rate) for each in found]
+    if rows:
+        output.print_table(("SITE", "TENANT", "POLICY", "DIALS", "PER MINUTE"), rows)
+    else:
+        output.say("no sites yet: add one with `streamward sites add SITE --tenant TENANT`")
 
 
 @app.command()
@@ -92,6 +113,23 @@ def change(
         given["sources"] = _rules(before.body.sources, allow=allow, deny=deny, kind=kind)
     changed = link.patch(path, ChangeSite(**given), SiteDetails, etag=if_match or before.etag)
     _print(changed, as_json=as_json)
+
+
+@app.command()
+def remove(site: SiteName, *, yes: Yes = False, as_json: AsJson = False) -> None:
+    """Remove a site that has no cameras left."""
+    confirm(f"remove site {site}?", is_sure=yes)
+    from streamward.cli import output
+    from streamward.cli.connect import connect
+    from streamward.cli.link import place
+    from streamward.protocol.sites import SiteDetails, SiteRemoved
+
+    link, path = connect(), place("v1", "sites", site)
+    removed = link.delete(path, SiteRemoved, etag=link.get(path, SiteDetails).etag).body
+    if as_json:
+        output.print_json(removed)
+    else:
+        print(f"removed {removed.site_id}")
 
 
 def _given(*, policy: Policy | None, dials: int | None, rate: float | None) -> dict[str, Any]:
