@@ -80,6 +80,17 @@ def test_a_camera_is_added_changed_and_removed(plane: ControlProcess, tmp_path: 
     assert plane.command("cameras", "remove", "new-1", "--yes").returncode == 3
 
 
+def test_how_a_camera_is_looked_at_is_changed(plane: ControlProcess) -> None:
+    options = ("--detector", "people", "--max-fps", "5", "--label", "floor=1", "--label", "gate=north=2")
+    changed = done(plane.command("cameras", "set", "vineyard-2", *options))
+    assert (fact(changed, "detector"), fact(changed, "frames a second")) == ("people", "5")
+    assert fact(changed, "labels") == "floor=1, gate=north=2"
+    none = ("--detector", "none", "--max-fps", "0", "--label", "none")
+    bare = told(plane.command("cameras", "set", "vineyard-2", *none, "--json"))
+    assert (bare["detector"], bare["max_fps"], bare["labels"]) == (None, None, {})
+    assert plane.command("cameras", "set", "vineyard-2", "--label", "floor").returncode == 2
+
+
 def test_a_password_is_read_from_standard_input_as_it_is(plane: ControlProcess) -> None:
     source = ("harbour", "rtsp://127.0.0.1:9/y", "--user", "ada", "--password-file", "-", "--id", "new-2")
     done(plane.command("cameras", "add", *source, typed=f"{PASSWORD}\n"))

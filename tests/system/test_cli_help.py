@@ -82,3 +82,14 @@ def test_a_wrong_call_is_a_usage_error(tmp_path: Path):
 )
 def test_bash_completes_commands_and_options(tmp_path: Path, words: str, offered: list[str]):
     assert completed(tmp_path, words) == offered
+
+
+@pytest.mark.parametrize(
+    ("shell", "more"), [("complete_zsh", {}), ("complete_fish", {"_TYPER_COMPLETE_FISH_ACTION": "get-args"})]
+)
+def test_zsh_and_fish_are_answered_too(shell: str, more: dict[str, str]):
+    """By the protocol of their scripts: the shells themselves need not be installed."""
+    asked = {**os.environ, "_STREAMWARD_COMPLETE": shell, "_TYPER_COMPLETE_ARGS": "streamward dr", **more}
+    told = subprocess.run(COMMAND, env=asked, capture_output=True, text=True, check=True).stdout
+    assert "drill" in told
+    assert "cameras" not in told

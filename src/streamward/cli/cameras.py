@@ -14,6 +14,9 @@ Processed = Annotated[
     bool | None,
     typer.Option("--process/--do-not-process", help="Whether anybody may process it at all."),
 ]
+Detector = Annotated[str | None, typer.Option(help="Which detector looks at it; none: the default one.")]
+MaxFps = Annotated[float | None, typer.Option(min=0, max=240, help="Frames a second at most; 0: no limit.")]
+Label = Annotated[list[str] | None, typer.Option(help="A label as NAME=VALUE; repeat; none: no labels.")]
 Enabled = Annotated[bool | None, typer.Option("--enabled/--disabled", help="Whether it should run.")]
 
 
@@ -67,6 +70,9 @@ def add(
     password_file: PasswordFile = None,
     enabled: Enabled = True,
     process: Processed = True,
+    detector: Detector = None,
+    max_fps: MaxFps = None,
+    label: Label = None,
     as_json: AsJson = False,
 ) -> None:
     """Add a camera to a site."""
@@ -86,6 +92,7 @@ def add(
         password=None if password is None else ClearText(password),
         enabled=enabled is not False,
         do_not_process=process is False,
+        **_aspects(detector, max_fps, label),
     )
     _print(connect().post(place("v1", "cameras"), message, CameraDetails), as_json=as_json)
 
@@ -102,12 +109,16 @@ def change(
     password_file: PasswordFile = None,
     enabled: Enabled = None,
     process: Processed = None,
+    detector: Detector = None,
+    max_fps: MaxFps = None,
+    label: Label = None,
     if_match: IfMatch = None,
     as_json: AsJson = False,
 ) -> None:
     """Change a camera, and leave alone what is not named."""
     check_url(url, may_keep=True)
-    if all(each is None for each in (site, url, user, password_file, enabled, process)):
+    aspects = _aspects(detector, max_fps, label)
+    if not aspects and all(each is None for each in (site, url, user, password_file, enabled, process)):
         raise typer.BadParameter("name what is to change: see `streamward cameras set --help`")
     password = read_password(user, password_file)
     from streamward.cli.connect import connect
@@ -124,7 +135,7 @@ def change(
         "enabled": enabled,
         "do_not_process": None if process is None else not process,
     }
-    message = ChangeCamera(**{name: value for name, value in given.items() if value is not None})
+    message = ChangeCamera(**{name: value for name, value in given.items() if value is not None}, **aspects)
     link, path = connect(), place("v1", "cameras", camera)
     etag = if_match or link.get(path, CameraDetails).etag
     _print(link.patch(path, message, CameraDetails, etag=etag), as_json=as_json)
@@ -167,6 +178,21 @@ def why(camera: CameraUuid, *, as_json: AsJson = False) -> None:
         print(f"  held by {output.cell(told.owner_id)} in generation {told.version} until {until}")
 
 
+def _aspects(detector: str | None, max_fps: float | None, label: list[str] | None) -> dict[str, Any]:
+    """What was named of how a camera is looked at; `none` and 0 take away what was there."""
+    aspects: dict[str, Any] = {}
+    if detector is not None:
+        aspects["detector"] = None if detector == "none" else detector
+    if max_fps is not None:
+        aspects["max_fps"] = max_fps or None
+    if label:
+        pairs = [] if label == ["none"] else [each.partition("=") for each in label]
+        if not all(equals for _, equals, _ in pairs):
+            raise typer.BadParameter("a label is NAME=VALUE", param_hint="--label")
+        aspects["labels"] = {name: value for name, _, value in pairs}
+    return aspects
+
+
 def _print(answer: Any, *, as_json: bool) -> None:
     from streamward.cli import output
 
@@ -182,6 +208,9 @@ def _print(answer: Any, *, as_json: bool) -> None:
         ("credential", f"version {camera.credential_version}" if camera.credential_version else None),
         ("enabled", camera.enabled),
         ("do not process", camera.do_not_process),
+        ("detector", camera.detector or "the default one"),
+        ("frames a second", camera.max_fps or "no limit"),
+        ("labels", [f"{name}={value}" for name, value in sorted(camera.labels.items())]),
         ("changed", camera.updated_at),
         ("etag", answer.etag),
     ])
