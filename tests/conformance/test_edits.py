@@ -283,7 +283,7 @@ async def test_announcements_are_kept_for_a_week(world: World):
     camera = await added(world)
     await world.sleep(TOLD_FOR)
     await edited(world, Edit(before=camera))
-    assert [json.loads(each.body)["event"] for each in await world.store.pending(limit=10)] == ["camera.deleted"]
+    assert [json.loads(each.body)["type"] for each in await world.store.pending(limit=10)] == ["camera.deleted"]
 
 
 async def test_a_site_is_not_removed_while_a_camera_is_added_to_it(world: World):

@@ -14,7 +14,6 @@ from pydantic import SecretStr
 from streamward.control.api.application import create_app
 from streamward.control.credentials import seal_urls
 from streamward.control.master_keys import MasterKeys
-from streamward.control.tokens import TokenCheck
 from streamward.drivers.sql import SqlStore
 from streamward.model.camera import Camera, Site
 from streamward.model.ids import CameraId, SiteId, TenantId
@@ -25,7 +24,7 @@ from streamward.protocol.fields import ClearText
 from streamward.protocol.leases import CameraSource
 from streamward.runtime import log
 from streamward.settings import Settings
-from tests.support.app import KEYRING, VAULT, ControlUnderTest
+from tests.support.app import VAULT, ControlUnderTest
 from tests.support.clocks import START
 
 USER, PASSWORD = "Us3r@: /#?%", "Can4ry@: /#?%"
@@ -57,7 +56,7 @@ class World:
             self.store,
             bell=self.control.bell,
             journal=self.control.journal,
-            tokens=TokenCheck(KEYRING, clock=self.control.clock),
+            trust=self.control.trust,
             vault=VAULT,
             clock=self.control.clock,
         )

@@ -59,11 +59,11 @@ def greeting(words: bytes) -> Iterator[str]:
         (Canned(body=b"<html>", kind="text/html"), ExitCode.AWAY, "status 200, text/html"),
         (Canned(status=400, body=b"{", kind=MEDIA_TYPE), ExitCode.AWAY, "is not a control plane"),
         (Canned(headers={"Streamward-Version": "9.9.9"}), ExitCode.REFUSED, "version 9.9.9"),
-        (refused(401, "token-expired"), ExitCode.NOT_ALLOWED, "the token has expired: mint a token"),
+        (refused(401, "token-expired"), ExitCode.NOT_ALLOWED, "the token has expired: sign in"),
         (refused(401, "token-invalid"), ExitCode.NOT_ALLOWED, "does not accept the token"),
         (refused(401, "token-not-yet-valid"), ExitCode.NOT_ALLOWED, "set the clocks"),
         (refused(403, "wrong-role", "this needs an operator's token"), ExitCode.NOT_ALLOWED, "an operator's token"),
-        (refused(403, "wrong-role", "this needs an admin's token"), ExitCode.NOT_ALLOWED, "token --admin NAME"),
+        (refused(403, "wrong-role", "this needs an admin's token"), ExitCode.NOT_ALLOWED, "sign in with"),
         (refused(404, "camera-unknown"), ExitCode.NOT_FOUND, "`streamward cameras list`"),
         (refused(404, "not-found"), ExitCode.REFUSED, "install the same version"),
         (refused(412, "changed-meanwhile"), ExitCode.REFUSED, "somebody else changed it meanwhile"),
@@ -168,13 +168,16 @@ def test_certificates_that_cannot_be_used_are_named(tmp_path: Path) -> None:
             trust(ca=ca, certificate=None, key=None)
 
 
+OPENLY = Link("http://127.0.0.1:1", bearer=str)
+
+
 def test_without_any_token_the_remedy_is_told(tmp_path: Path) -> None:
-    with pytest.raises(refusal.NotSignedIn, match="streamward token --operator"):
-        bearer(Settings(data=tmp_path))
+    with pytest.raises(refusal.NotSignedIn, match="streamward login"):
+        bearer(Settings(data=tmp_path, identity=tmp_path / "none"), OPENLY)
 
 
 @pytest.mark.parametrize("token", ["a b", "hunter2\nX: y", "größe"])
 def test_a_token_that_cannot_be_sent_is_not_repeated(tmp_path: Path, token: str) -> None:
     with pytest.raises(refusal.NotSignedIn) as refused:
-        bearer(Settings.model_validate({"data": tmp_path, "token": token}))
+        bearer(Settings.model_validate({"data": tmp_path, "token": token}), OPENLY)
     assert token not in str(refused.value)

@@ -39,6 +39,10 @@ MINIMAL: dict[str, dict[str, Any]] = {
     "StreamReports": {"items": []},
     "CreateTenant": {"tenant_id": "t-new"},
     "ChangeTenant": {},
+    "CreateInvitation": {"subject": "bob", "role": "viewer"},
+    "RedeemCode": {"code": "AAAA", "public_key": "A" * 43},
+    "ChangeIdentity": {},
+    "AskToken": {"assertion": "x"},
 }
 ANSWERS = {
     ("/v1/leases/camera/renew", "post"): 404,
@@ -49,6 +53,13 @@ ANSWERS = {
     ("/v1/sites", "post"): 201,
     ("/v1/sites/{site_id}", "delete"): 409,  # it has a camera
     ("/v1/tenants", "post"): 201,
+    ("/v1/invitations", "post"): 201,
+    ("/v1/invitations/{invitation_id}", "delete"): 404,
+    ("/v1/identities", "post"): 403,  # no such code
+    ("/v1/identities/{identity_id}", "get"): 404,
+    ("/v1/identities/{identity_id}", "patch"): 404,
+    ("/v1/identities/{identity_id}", "delete"): 404,
+    ("/v1/tokens", "post"): 401,  # nobody signed that
     ("/v1/tenants/{tenant_id}", "delete"): 409,  # it has a site
 }
 
@@ -71,7 +82,8 @@ class Failing:
 
 
 def filled(path: str) -> str:
-    return path.format(camera_uuid="cam-1", runner_id="r1", site_id="site-a", tenant_id="t-01") if "{" in path else path
+    names = {"camera_uuid": "cam-1", "runner_id": "r1", "site_id": "site-a", "tenant_id": "t-01"}
+    return path.format(**names, invitation_id="inv-1", identity_id="id-1")
 
 
 def body_of(path: str, method: str) -> dict[str, Any] | None:
@@ -143,7 +155,7 @@ async def test_every_route_with_a_body_refuses_a_bad_one(
 @pytest.mark.parametrize(("path", "method"), OPERATIONS)
 async def test_a_store_that_does_not_answer_is_503(path: str, method: str) -> None:
     control = ControlUnderTest(store=lambda _: Failing(StoreUnavailable()))
-    expected = 200 if path in {"/healthz", "/v1/wait"} else 503
+    expected = {"/healthz": 200, "/v1/wait": 200, "/v1/tokens": 401}.get(path, 503)  # these ask nobody
     assert await call(fitting(control, path, method), path, method) == expected
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from streamward.control.keys import Keyring, SigningKey, new_keyring
-from streamward.control.tokens import TokenCheck, TokenFault, TokenRefused
+from streamward.control.tokens import Everyone, TokenCheck, TokenFault, TokenRefused
 from streamward.model.ids import RunnerId
 from tests.support.app import KEYRING, ControlUnderTest
 from tests.support.clocks import START, ManualClock
@@ -88,13 +88,13 @@ async def test_a_remembered_token_ends_with_its_lifetime() -> None:
 def test_tokens_of_every_key_on_the_ring_count() -> None:
     clock, old = ManualClock(), new_keyring()
     ring = Keyring(KEYRING.signing, old.signing)
-    check = TokenCheck(ring, clock=clock)
+    check = TokenCheck(ring, clock=clock, standing=Everyone())
     assert check.caller(signed(old, claims(NOW))).subject == "r1"
     assert check.caller(signed(KEYRING, claims(NOW))).subject == "r1"
 
 
 def test_the_memory_of_checked_tokens_is_bounded() -> None:
-    check = TokenCheck(KEYRING, clock=ManualClock(), remember=3)
+    check = TokenCheck(KEYRING, clock=ManualClock(), standing=Everyone(), remember=3)
     tokens = [signed(KEYRING, claims(NOW, sub=f"r{n}")) for n in range(5)]
     assert [check.caller(token).subject for token in tokens * 2] == [f"r{n}" for n in range(5)] * 2
     assert check.remembered == 3
@@ -102,7 +102,7 @@ def test_the_memory_of_checked_tokens_is_bounded() -> None:
 
 def test_two_mints_give_two_incarnations() -> None:
     control = ControlUnderTest()
-    check = TokenCheck(KEYRING, clock=control.clock)
+    check = TokenCheck(KEYRING, clock=control.clock, standing=Everyone())
     first, second = (check.caller(control.mint.runner(RunnerId("r1"))) for _ in range(2))
     assert first.incarnation != second.incarnation
 
@@ -113,7 +113,7 @@ def test_a_secret_derived_for_one_purpose_is_not_that_for_another() -> None:
 
 
 def test_a_refusal_shows_nothing_of_the_token() -> None:
-    check: Any = TokenCheck(KEYRING, clock=ManualClock())
+    check: Any = TokenCheck(KEYRING, clock=ManualClock(), standing=Everyone())
     with pytest.raises(TokenRefused) as refusal:
         check.caller("secret.secret.secret")
     assert refusal.value.fault is TokenFault.INVALID

@@ -15,13 +15,13 @@ from streamward.control.cursor import CursorRefused, Cursors
 from streamward.control.key_rotation import KeyStaged, NoKeyStaged, activate, rotate, stage
 from streamward.control.key_watch import WatchedKeys
 from streamward.control.keys import Keyring, KeyUse, load_keyring, make_key, new_key, save_keyring
-from streamward.control.private_file import KeyFileUnusable
 from streamward.control.registrar import Registrar
-from streamward.control.tokens import TokenCheck, TokenRefused
+from streamward.control.tokens import Everyone, TokenCheck, TokenRefused
 from streamward.model.camera import Camera
 from streamward.protocol.cameras import CreateCamera
 from streamward.protocol.codec import decode
 from streamward.protocol.problem import Problem
+from streamward.runtime.private_file import KeyFileUnusable
 from tests.support.app import VAULT, ControlUnderTest
 from tests.support.clocks import START, ManualClock
 from tests.support.fleet import ADA
@@ -116,7 +116,7 @@ def test_a_new_file_says_when_its_key_was_made(tmp_path: Path) -> None:
 
 def test_a_running_check_takes_a_new_key_at_once_and_drops_an_old_one_within_a_second(path: Path) -> None:
     clock = ManualClock()
-    check = TokenCheck(WatchedKeys(path, clock=clock), clock=clock)
+    check = TokenCheck(WatchedKeys(path, clock=clock), clock=clock, standing=Everyone())
     old, new = a_token(A), a_token(B)
     assert counts(check, old)
     save_keyring(path, Keyring(B, A))

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamward.control.master_keys import MasterKeyMalformed, MasterKeys
-from streamward.control.private_file import KeyFileUnusable
 from streamward.drivers.vault import AesVault
 from streamward.model.ids import CameraId, TenantId
 from streamward.model.secret import Secret
 from streamward.model.source_url import Credential
 from streamward.model.vault import CredentialUnreadable, Sealed
+from streamward.runtime.private_file import KeyFileUnusable
 from tests.support.builders import CAMERA, TENANT
 
 ONE, TWO = secrets.token_bytes(32), secrets.token_bytes(32)

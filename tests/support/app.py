@@ -9,13 +9,16 @@ import httpx
 
 from streamward.control.api.application import create_app
 from streamward.control.keys import Keyring, new_keyring
-from streamward.control.tokens import TokenCheck, TokenMint
+from streamward.control.standing import KnownStanding
+from streamward.control.tokens import TokenCheck, TokenFault, TokenMint
+from streamward.control.trust import Trust
 from streamward.drivers.memory import MemoryDatabase, MemoryStore
 from streamward.drivers.vault import AesVault
 from streamward.leases.store import Store
 from streamward.model.camera import Camera, LeasePolicyName, Site
 from streamward.model.identity import Role
 from streamward.model.ids import CameraId, Incarnation, RunnerId, SiteId, TenantId
+from streamward.protocol.tokens import Claims
 from streamward.runtime.bell import Bell
 from streamward.runtime.journal import Journal
 from tests.support.clocks import START, ManualClock
@@ -24,6 +27,13 @@ from tests.support.schema import Document
 KEYRING: Keyring = new_keyring()
 VAULT = AesVault(lambda: [b"k" * 32])
 PROBLEM = {"$ref": "#/components/schemas/Problem"}
+
+
+class FreshStanding(KnownStanding):
+    """One that nobody has to keep fresh; `tests/service/test_standing.py` is about that."""
+
+    def fault(self, claims: Claims) -> TokenFault | None:
+        return self._doubts.fault(claims)
 
 
 class ControlUnderTest:
@@ -36,11 +46,13 @@ class ControlUnderTest:
         self.database = MemoryDatabase(clock=self.clock)
         self.store = MemoryStore(self.database, clock=self.clock, bell=self.bell)
         self.mint = TokenMint(KEYRING, clock=self.clock)
+        self.standing = FreshStanding(self.store, clock=self.clock)
+        self.trust = Trust(TokenCheck(KEYRING, clock=self.clock, standing=self.standing), self.mint, self.standing)
         self.app = create_app(
             store(self.store),
             bell=self.bell,
             journal=self.journal,
-            tokens=TokenCheck(KEYRING, clock=self.clock),
+            trust=self.trust,
             vault=VAULT,
             clock=self.clock,
         )

@@ -46,7 +46,7 @@ def test_without_a_token_and_away_from_the_key_one_is_not_signed_in(plane: Contr
 def test_an_expired_token_is_told_with_the_remedy(plane: ControlProcess) -> None:
     clock = ManualClock(datetime.now(UTC) - timedelta(hours=1))
     old = TokenMint(load_keyring(plane.data / "keys" / "signing.pem"), clock=clock).person("ada")
-    assert "the token has expired: mint a token" in sentence(plane.command("runners", "list", TOKEN=old), 4)
+    assert "the token has expired: sign in" in sentence(plane.command("runners", "list", TOKEN=old), 4)
 
 
 def test_a_runners_token_does_not_steer_runners(plane: ControlProcess) -> None:

@@ -95,7 +95,6 @@ def test_a_token_needs_the_control_hosts_key(data: Path) -> None:
 @pytest.mark.parametrize(
     "args",
     [
-        (),
         ("--runner", "r1", "--operator", "ada"),
         ("--operator", "ada", "--incarnation", "i1"),
         ("--runner", "r1", "--ttl", "soon"),

@@ -17,6 +17,7 @@ from streamward.cli import (
     drill,
     keys,
     leases,
+    login,
     runners,
     settings,
     sites,
@@ -46,6 +47,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("control")(control.run)
+app.command("login")(login.login)
+app.command("logout")(login.logout)
+app.command("whoami")(login.whoami)
+app.command("enrol")(login.enrol)
 app.command("token")(token.mint)
 app.add_typer(tenants.app, name="tenants")
 app.add_typer(cameras.app, name="cameras")

@@ -1,11 +1,22 @@
-"""By what token a command speaks: the one it was given, else one that it mints where the signing key lies."""
+"""By what token a command speaks.
+
+the one that it was given  →  one for who is signed in here  →  one that it mints where the signing key lies
+"""
 
 import os
 import pwd
 import re
+import secrets
 from datetime import timedelta
 
+from streamward.cli.link import Link
 from streamward.cli.refusal import SIGN_IN, NotSignedIn
+from streamward.drivers.key_pair import StoredIdentity
+from streamward.model.identity import Role
+from streamward.model.secret import Secret
+from streamward.protocol.fields import ClearText
+from streamward.protocol.identities import AskToken, TokenGiven
+from streamward.runtime.clock import SystemClock
 from streamward.settings import Settings
 
 LIFETIME = timedelta(minutes=1)  # of a minted one: as long as a command may take
@@ -13,13 +24,30 @@ LIFETIME = timedelta(minutes=1)  # of a minted one: as long as a command may tak
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]+")
 
 
-def bearer(settings: Settings) -> str:
-    """The token of this command."""
+def bearer(settings: Settings, openly: Link) -> str:
+    """The token of this command; `openly` is the link by which one is asked for."""
     if settings.token is not None:
         return _given(settings.token.get_secret_value())
+    if signed_in(settings) is not None:
+        return given(settings, openly).access_token.secret.reveal()
     if os.access(settings.key_file, os.R_OK):
         return _minted(settings)
     raise NotSignedIn(f"not signed in: {SIGN_IN}")
+
+
+def given(settings: Settings, openly: Link) -> TokenGiven:
+    """A token for whoever is signed in here."""
+    stored = signed_in(settings)
+    if stored is None:
+        raise NotSignedIn(f"not signed in: {SIGN_IN}")
+    incarnation = secrets.token_hex(8) if stored.role is Role.RUNNER else None
+    assertion = stored.pair.assertion(now=int(SystemClock().wall().timestamp()), incarnation=incarnation)
+    return openly.post_openly("/v1/tokens", AskToken(assertion=ClearText(Secret(assertion))), TokenGiven).body
+
+
+def signed_in(settings: Settings) -> StoredIdentity | None:
+    """The identity of this host's person, if there is one."""
+    return StoredIdentity.load(settings.identity_file) if settings.identity_file.exists() else None
 
 
 def _given(token: str) -> str:
@@ -32,10 +60,9 @@ def _given(token: str) -> str:
 def _minted(settings: Settings) -> str:
     from streamward.control.keys import load_keyring
     from streamward.control.tokens import TokenMint
-    from streamward.runtime.clock import SystemClock
 
     mint = TokenMint(load_keyring(settings.key_file), clock=SystemClock())
-    return mint.person(_user(), lifetime=LIFETIME)
+    return mint.person(_user(), role=Role.ADMIN, lifetime=LIFETIME)
 
 
 def _user() -> str:

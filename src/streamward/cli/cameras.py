@@ -137,7 +137,7 @@ def change(
     }
     message = ChangeCamera(**{name: value for name, value in given.items() if value is not None}, **aspects)
     link, path = connect(), place("v1", "cameras", camera)
-    etag = if_match or link.get(path, CameraDetails).etag
+    etag = if_match or link.get(path, CameraDetails).etag or "*"
     _print(link.patch(path, message, CameraDetails, etag=etag), as_json=as_json)
 
 

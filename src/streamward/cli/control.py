@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from streamward import __version__
+from streamward.model.secret import Secret
 
 
 def run(
@@ -27,11 +28,23 @@ def run(
 
     settings = load()
 
-    def announce(*, address: str, database: str) -> None:
+    def announce(*, address: str, database: str, code: Secret | None) -> None:
         print(_welcome(address, database=database, data=str(settings.data), with_demo=demo), flush=True)
+        if code is not None:
+            print(_first_sign_in(address, code), flush=True)
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(serve(settings, with_demo=demo, announce=announce))
+
+
+def _first_sign_in(address: str, code: Secret) -> str:
+    """Told until there is an admin; each start tells another code, which can be used once."""
+    return "\n".join([
+        "Nobody is admin yet. Sign in with this one-time code, within 24 hours:",
+        "",
+        f"  {_command()} login {address} --code {code.reveal()}",
+        "",
+    ])
 
 
 def _command() -> str:

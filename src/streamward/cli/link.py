@@ -97,11 +97,15 @@ class Link:
         """Does something."""
         return self._call("POST", path, kind, message=message)
 
-    def patch(self, path: str, message: object, kind: type[T], *, etag: str | None = None) -> Answer[T]:
+    def post_openly(self, path: str, message: object, kind: type[T]) -> Answer[T]:
+        """Does something that needs no token."""
+        return self._call("POST", path, kind, message=message, is_open=True)
+
+    def patch(self, path: str, message: object, kind: type[T], *, etag: str | None = "*") -> Answer[T]:
         """Changes a thing; with an ETag only the state that was read."""
         return self._call("PATCH", path, kind, message=message, etag=etag)
 
-    def delete(self, path: str, kind: type[T], *, etag: str | None = None) -> Answer[T]:
+    def delete(self, path: str, kind: type[T], *, etag: str | None = "*") -> Answer[T]:
         """Removes a thing; with an ETag only in the state that was read."""
         return self._call("DELETE", path, kind, etag=etag)
 
@@ -130,8 +134,9 @@ class Link:
         message: object = None,
         query: Query | None = None,
         etag: str | None = None,
+        is_open: bool = False,
     ) -> Answer[T]:
-        headers = {"Authorization": f"Bearer {self._bearer()}"}
+        headers = {} if is_open else {"Authorization": f"Bearer {self._bearer()}"}
         if etag is not None:
             headers["If-Match"] = etag
         raw = self._exchange(method, path + _written(query), headers, None if message is None else encode(message))

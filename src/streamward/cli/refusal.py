@@ -14,7 +14,7 @@ from streamward.protocol.problem import Problem
 _URL = "STREAMWARD_CONTROL_URL"
 _SHOW = "set STREAMWARD_CONTROL_CLIENT_CERTIFICATE and STREAMWARD_CONTROL_CLIENT_KEY"
 _NO_ROUTE = {"not-found", "method-not-allowed"}
-SIGN_IN = "mint a token with `streamward token --operator NAME` on the control host and set STREAMWARD_TOKEN to it"
+SIGN_IN = "sign in with `streamward login` and a one-time code, or set STREAMWARD_TOKEN to a token"
 _OLD = {"token-expired": "the token has expired", "token-lives-too-long": "the token lives longer than is allowed"}
 _LOOK = {
     "camera-unknown": "`streamward cameras list` tells which there are",
@@ -114,8 +114,7 @@ def of(problem: Problem, seen: Seen) -> CommandFailed:
         case HTTPStatus.UNAUTHORIZED:
             return NotSignedIn(_unknown_caller(problem, seen))
         case HTTPStatus.FORBIDDEN:
-            role = "admin" if "admin" in problem.detail else "operator"
-            return NotAllowed(f"not allowed: {problem.detail}; {SIGN_IN.replace('operator', role)}")
+            return NotAllowed(f"not allowed: {problem.detail}; {SIGN_IN}")
         case HTTPStatus.NOT_FOUND | HTTPStatus.METHOD_NOT_ALLOWED if problem.reason in _NO_ROUTE:
             return OtherVersion(seen.version or "unknown")
         case _ if problem.reason in _LOOK:  # a site that a camera shall stand at may be missing in a 422 too

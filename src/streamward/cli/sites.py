@@ -111,7 +111,7 @@ def change(
     given = _given(policy=policy, dials=dials, rate=rate)
     if allow or deny or kind:
         given["sources"] = _rules(before.body.sources, allow=allow, deny=deny, kind=kind)
-    changed = link.patch(path, ChangeSite(**given), SiteDetails, etag=if_match or before.etag)
+    changed = link.patch(path, ChangeSite(**given), SiteDetails, etag=if_match or before.etag or "*")
     _print(changed, as_json=as_json)
 
 

@@ -19,7 +19,7 @@ def mint(
     tenant: Annotated[str | None, typer.Option(help="Bind it to one tenant.")] = None,
     incarnation: Annotated[str | None, typer.Option(help="The runner's start; a fresh one if not given.")] = None,
 ) -> None:
-    """Mint a bearer token, on the control host."""
+    """Print a bearer token: of who is signed in here, or one minted for somebody on the control host."""
     from streamward.control.keys import load_keyring
     from streamward.control.tokens import TokenMint
     from streamward.model.identity import Role
@@ -29,6 +29,9 @@ def mint(
 
     people = {Role.VIEWER: viewer, Role.OPERATOR: operator, Role.ADMIN: admin}
     named = [(role, name) for role, name in people.items() if name is not None]
+    if not named and runner is None:
+        _print_own()
+        return
     if len(named) + (runner is not None) != 1 or (named and incarnation is not None):
         raise typer.BadParameter("name one: --runner (with or without --incarnation), --viewer, --operator or --admin")
     lifetime = _lifetime(ttl)
@@ -39,6 +42,16 @@ def mint(
         print(minting.runner(RunnerId(runner), incarnation=start, tenant_id=tenant_id, lifetime=lifetime))
     for role, name in named:
         print(minting.person(name, role=role, tenant_id=tenant_id, lifetime=lifetime))
+
+
+def _print_own() -> None:
+    """A token for whoever is signed in here."""
+    from streamward.cli.bearer import given
+    from streamward.cli.connect import connect
+    from streamward.settings import load
+
+    settings = load()
+    print(given(settings, connect(settings)).access_token.secret.reveal())
 
 
 def _lifetime(text: str) -> timedelta:

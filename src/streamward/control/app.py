@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from streamward.control import credentials, demo
+from streamward.control.admission import Admission
 from streamward.control.api.application import create_app
+from streamward.control.clerk import Clerk
 from streamward.control.keeper import ReclaimKeeper
 from streamward.control.key_watch import WatchedKeys
 from streamward.control.keys import make_key
@@ -20,7 +22,7 @@ from streamward.control.relay import Outbox, Relay
 from streamward.control.server import HttpServer, listen
 from streamward.control.sole import sole_use
 from streamward.control.tls import Tls, TlsFiles
-from streamward.control.tokens import TokenCheck
+from streamward.control.trust import Trust, trust
 from streamward.drivers.memory import MemoryDatabase, MemoryStore
 from streamward.drivers.sql.migrate import Inspected, inspect
 from streamward.drivers.sql.store import SqlStore
@@ -67,7 +69,7 @@ class DatabaseSilent(StreamwardError):
 class Announce(Protocol):
     """Tells a person that the process serves."""
 
-    def __call__(self, *, address: str, database: str) -> None: ...
+    def __call__(self, *, address: str, database: str, code: Secret | None) -> None: ...
 
 
 async def serve(settings: Settings, *, with_demo: bool, announce: Announce) -> None:
@@ -77,28 +79,42 @@ async def serve(settings: Settings, *, with_demo: bool, announce: Announce) -> N
     journal.subscribe(log.log_fact)
     tls = _tls(settings.tls)
     with _held(settings) as listener:
-        tokens = TokenCheck(WatchedKeys(settings.key_file, clock=clock), clock=clock)
         vault = AesVault(_master_keys(settings).read)
         async with _opened(settings) as register:  # closed before it serves: that wipes SQLite's journal too
             await credentials.seal_urls(register, vault)
         store = _store(settings, clock=clock, bell=bell)
-        app = create_app(store, bell=bell, journal=journal, tokens=tokens, vault=vault, clock=clock)
+        believed = trust(store, WatchedKeys(settings.key_file, clock=clock), clock=clock)
+        app = create_app(store, bell=bell, journal=journal, trust=believed, vault=vault, clock=clock)
         failpoints.arm(failpoints.parse(settings.failpoints))
         try:
             await _open(store, settings)
             if with_demo:
                 await demo.seed(store, clock=clock)
+            await believed.standing.tick()
             async with (
                 Service("reclaim", ReclaimKeeper(store, journal), journal=journal),
                 _relaying(settings.broker, store, journal=journal, clock=clock),
+                Service("standing", believed.standing, journal=journal),
                 contextlib.nullcontext() if tls is None else tls.followed(journal),
             ):
                 gc.freeze()  # what was loaded lives as long as the process: looking through it stalls every call
-                announce(address=_address(listener, tls), database=without_credentials(settings.database_url))
+                announce(
+                    address=_address(listener, tls),
+                    database=without_credentials(settings.database_url),
+                    code=await _first_code(store, believed, clock=clock),
+                )
                 context = None if tls is None else tls.context
                 await HttpServer(app, on_stop=bell.ring, tls=context).serve(sockets=[listener])
         finally:
             await store.close()
+
+
+async def _first_code(store: Store, trust: Trust, *, clock: Clock) -> Secret | None:
+    """A one-time code for whoever started this, as long as nobody is admin."""
+    if await store.has_admin():
+        return None
+    clerk = Clerk(store, digest_keys=lambda: trust.check.derive("once"))
+    return await Admission(store, clerk=clerk, mint=trust.mint, clock=clock).invite_first()
 
 
 async def rotate_keys(settings: Settings) -> credentials.Resealed:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from streamward.control.api.problems import PreconditionFailed
+from streamward.control.tags import PreconditionFailed
 from streamward.model.camera import Camera, Site
 from streamward.model.identity import Author
 from streamward.model.register import (

@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from streamward.control.file_stamp import stamp
 from streamward.control.keys import SigningKey, load_keyring
-from streamward.control.private_file import KeyFileUnusable
 from streamward.runtime.clock import Clock
+from streamward.runtime.private_file import KeyFileUnusable
 
 LOOK_EVERY = 1.0  # seconds
 

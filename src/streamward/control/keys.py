@@ -24,8 +24,8 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from streamward.control import private_file
-from streamward.control.private_file import KeyFileUnusable
+from streamward.runtime import private_file
+from streamward.runtime.private_file import KeyFileUnusable
 
 # What stands before a block of PEM is a comment to every other reader of such files.
 _BLOCK = re.compile(

@@ -9,10 +9,10 @@ import binascii
 import secrets
 from pathlib import Path
 
-from streamward.control import private_file
-from streamward.control.private_file import KeyFileUnusable
 from streamward.model.errors import StreamwardError
 from streamward.model.secret import Secret
+from streamward.runtime import private_file
+from streamward.runtime.private_file import KeyFileUnusable
 
 KEY_BYTES = 32
 

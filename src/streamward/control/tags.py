@@ -2,10 +2,17 @@
 
 from datetime import timedelta
 
-from streamward.control.api.problems import PreconditionFailed
 from streamward.model.camera import UNDATED
+from streamward.model.errors import StreamwardError
 from streamward.model.register import Thing
 from streamward.model.runner import Runner
+
+
+class PreconditionFailed(StreamwardError):
+    """Somebody changed the thing since it was read."""
+
+    def __str__(self) -> str:
+        return "it was changed since it was read: read it again"
 
 
 def tag_of(thing: Thing) -> str:

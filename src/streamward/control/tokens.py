@@ -1,39 +1,33 @@
-"""Bearer tokens: minted on the control host, checked at every call.
+"""Bearer tokens: given to identities or minted on the control host, checked at every call.
 
-Guaranteed: a token counts only if one of our keys signed it with EdDSA for this audience, and while its lifetime, which
-is bounded, lasts. Not guaranteed: that a token that got out can be called back; it ends with its lifetime, or when its
-runner registers a new incarnation.
+Guaranteed: a token counts only if one of our keys signed it with EdDSA for this audience, while its lifetime, which is
+bounded, lasts, and as long as nobody revoked or changed whom it was given to (`control.standing` says when that is
+known). Not guaranteed: that a token which was minted on the control host for somebody who never enrolled can be called
+back; it ends with its lifetime, when that name is revoked, or when the signing key is changed.
 """
 
-import base64
-import binascii
-import re
 import secrets
 from datetime import timedelta
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import jwt
 import msgspec
 
+from streamward.control import signed
 from streamward.control.keys import Keys
 from streamward.model.errors import StreamwardError
-from streamward.model.identity import Caller, Role
+from streamward.model.identity import Caller, Identity, Role
 from streamward.model.ids import Incarnation, RunnerId, TenantId, check_id
 from streamward.protocol import codec
-from streamward.protocol.tokens import ALGORITHM, AUDIENCE, ISSUER, Claims, Head
+from streamward.protocol.tokens import ALGORITHM, AUDIENCE, ISSUER, Claims
 from streamward.runtime.clock import Clock
 
 DEFAULT_LIFETIME = timedelta(minutes=15)
 LONGEST_LIFETIME = timedelta(hours=24)
 CLOCK_SKEW = 5  # seconds by which the minting host's clock may be ahead of ours
 _HOURS = LONGEST_LIFETIME // timedelta(hours=1)
-LONGEST_TOKEN = 4096  # characters
 REMEMBERED = 10_000  # tokens: an Ed25519 check costs more than the call it guards
-
-# base64 without padding or anything between, and one spelling only of the 64 bytes of a signature: a second spelling
-# of a good token would be another token to whoever remembers or revokes one.
-_FORM = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{85}[AQgw]")
 
 
 class TokenFault(StrEnum):
@@ -44,14 +38,18 @@ class TokenFault(StrEnum):
     EXPIRED = "token-expired"
     NOT_YET = "token-not-yet-valid"
     TOO_LONG = "token-lives-too-long"
+    OUTDATED = "token-outdated"
+    REVOKED = "token-revoked"
 
 
 _SENTENCES = {
-    TokenFault.MISSING: "this call needs a bearer token: mint one with `streamward token` on the control host",
+    TokenFault.MISSING: "this call needs a bearer token: sign in with `streamward login`",
     TokenFault.INVALID: "the token was not made for this control plane",
     TokenFault.EXPIRED: "the token has expired",
-    TokenFault.NOT_YET: "the token is not valid yet",
+    TokenFault.NOT_YET: "the token is not valid yet: the clock of the host that minted it is ahead of ours",
     TokenFault.TOO_LONG: f"a token may live for {_HOURS} h at most",
+    TokenFault.OUTDATED: "whom the token was given to has changed: ask for a new one",
+    TokenFault.REVOKED: "whom the token was given to is not trusted any more: a new one-time code is needed",
 }
 
 
@@ -110,7 +108,14 @@ class TokenMint:
         """A token for a person of the whole installation, or of one tenant."""
         return self._sign(Caller(subject=check_id("name", name), role=role, tenant_id=tenant_id), lifetime)
 
-    def _sign(self, caller: Caller, lifetime: timedelta) -> str:
+    def identity(self, identity: Identity, *, incarnation: Incarnation | None) -> str:
+        """A token for whoever proved to be that."""
+        caller = Caller(
+            subject=identity.subject, role=identity.role, tenant_id=identity.tenant_id, incarnation=incarnation
+        )
+        return self._sign(caller, DEFAULT_LIFETIME, identity=identity)
+
+    def _sign(self, caller: Caller, lifetime: timedelta, *, identity: Identity | None = None) -> str:
         if not timedelta(0) < lifetime <= LONGEST_LIFETIME:
             raise LifetimeRefused
         now = int(self._clock.wall().timestamp())
@@ -123,6 +128,8 @@ class TokenMint:
             exp=now + max(1, int(lifetime.total_seconds())),
             inc=caller.incarnation,
             tenant=caller.tenant_id,
+            idn=None if identity is None else identity.identity_id,
+            rev=0 if identity is None else identity.revision,
         )
         signing = self._keys.signing
         return jwt.encode(
@@ -130,20 +137,36 @@ class TokenMint:
         )
 
 
+class Standing(Protocol):
+    """What is known of those to whom tokens were given."""
+
+    def fault(self, claims: Claims) -> TokenFault | None:
+        """Why a token that is good by itself counts no more."""
+        ...
+
+
+class Everyone:
+    """Nobody was ever revoked."""
+
+    def fault(self, claims: Claims) -> None:  # noqa: ARG002 - the port's signature
+        return None
+
+
 class _Known(NamedTuple):
     """A token that was checked."""
 
     caller: Caller
-    expires: int
+    claims: Claims
     kid: str
 
 
 class TokenCheck:
     """Says who bears a token, and remembers what it has checked."""
 
-    def __init__(self, keys: Keys, *, clock: Clock, remember: int = REMEMBERED) -> None:
+    def __init__(self, keys: Keys, *, clock: Clock, standing: Standing, remember: int = REMEMBERED) -> None:
         self._keys = keys
         self._clock = clock
+        self._standing = standing
         self._remember_at_most = remember
         self._known: dict[str, _Known] = {}
 
@@ -159,14 +182,16 @@ class TokenCheck:
         if known is None:
             kid, claims = self._read(token)
             _check_lifetime(claims, now)
-            known = _Known(_bearer(claims), claims.exp, kid)
+            known = _Known(_bearer(claims), claims, kid)
             self._remember(token, known)
         elif self._keys.find(known.kid) is None:  # its key was taken away meanwhile
             self._known.pop(token, None)
             raise TokenRefused(TokenFault.INVALID)
-        if known.expires <= now:
+        if known.claims.exp <= now:
             self._known.pop(token, None)
             raise TokenRefused(TokenFault.EXPIRED)
+        if fault := self._standing.fault(known.claims):
+            raise TokenRefused(fault)
         return known.caller
 
     def derive(self, purpose: str) -> list[bytes]:
@@ -176,33 +201,17 @@ class TokenCheck:
     def _read(self, token: str) -> tuple[str, Claims]:
         """The name of the key that signed it, and what it says."""
         try:
-            kid = _head(token).kid
-            key = self._keys.find(kid)
-            if key is None:
-                raise TokenRefused(TokenFault.INVALID)
-            payload = jwt.PyJWS().decode(token, key, algorithms=[ALGORITHM])
-            claims = codec.decode(payload, Claims)
-        except (jwt.InvalidTokenError, codec.MalformedMessage):
+            claims = codec.decode(signed.payload(token, self._keys.find), Claims)
+        except (signed.NotSigned, codec.MalformedMessage):
             raise TokenRefused(TokenFault.INVALID) from None
         if (claims.iss, claims.aud) != (ISSUER, AUDIENCE):
             raise TokenRefused(TokenFault.INVALID)
-        return kid, claims
+        return signed.key_name(token), claims
 
     def _remember(self, token: str, known: _Known) -> None:
         if len(self._known) >= self._remember_at_most:
             self._known.pop(next(iter(self._known)))
         self._known[token] = known
-
-
-def _head(token: str) -> Head:
-    """What the token says of itself, if it is written in the one way in which we write tokens."""
-    if len(token) > LONGEST_TOKEN or not _FORM.fullmatch(token):
-        raise TokenRefused(TokenFault.INVALID)
-    head, _, _ = token.partition(".")
-    try:
-        return codec.decode(base64.urlsafe_b64decode(head + "=" * (-len(head) % 4)), Head)
-    except binascii.Error:
-        raise TokenRefused(TokenFault.INVALID) from None
 
 
 def _check_lifetime(claims: Claims, now: int) -> None:

@@ -25,8 +25,8 @@ def of_camera(camera: Camera, verb: str, *, event_id: str, at: datetime) -> Anno
     """Tells of one change of a camera: which it is and whether it is wanted, never where it is."""
     body = {
         "event_id": event_id,
-        "event": f"camera.{verb}",
-        "ts": at.isoformat(),
+        "type": f"camera.{verb}",
+        "ts": at.isoformat().replace("+00:00", "Z"),
         "tenant_id": camera.tenant_id,
         "site_id": camera.site_id,
         "camera_uuid": camera.camera_id,

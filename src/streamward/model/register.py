@@ -201,6 +201,7 @@ class Doubt:
     revision: int
     is_live: bool
     subject: str
+    tenant_id: TenantId | None
     is_runner: bool
     has_heir: bool  # another identity of the same subject is live
 

@@ -1,13 +1,18 @@
 """What a token says: the claims of a bearer JWT between the host that mints it and every control plane."""
 
+import base64
+import hashlib
 from typing import Literal
+
+import msgspec
 
 from streamward.model.identity import Role
 from streamward.protocol.fields import Id, Message
 
-ALGORITHM = "EdDSA"  # Ed25519; no other is accepted
+ALGORITHM: Literal["EdDSA"] = "EdDSA"  # Ed25519; no other is accepted
 ISSUER = "streamward"
 AUDIENCE = "streamward-control"
+ASSERTED_TO = "streamward-tokens"  # the audience of an assertion
 
 
 class Head(Message, frozen=True):
@@ -30,3 +35,31 @@ class Claims(Message, frozen=True, omit_defaults=True):
     nbf: int | None = None
     inc: Id | None = None  # a runner's incarnation
     tenant: Id | None = None  # none: every tenant
+    idn: Id | None = None  # the identity that it was given to; none: it was minted on the control host
+    rev: int = 0  # the revision of that identity
+
+
+class Assertion(Message, frozen=True, omit_defaults=True):
+    """What somebody signs with the key of an identity, which is named in the header, to be given a token."""
+
+    aud: str
+    sub: Id  # the identity
+    iat: int
+    inc: Id | None = None  # a runner's incarnation
+
+
+def identity_name(public_key: bytes) -> str:
+    """How an identity is called: by its key, so that its bearer knows its name before anyone else."""
+    return hashlib.sha256(public_key).hexdigest()[:32]
+
+
+def unsigned_assertion(identity_id: str, *, now: int, incarnation: str | None = None) -> str:
+    """An assertion up to its signature."""
+    head = Head(alg=ALGORITHM, typ="JWT", kid=identity_id)
+    said = Assertion(aud=ASSERTED_TO, sub=identity_id, iat=now, inc=incarnation)
+    return ".".join(unpadded(msgspec.json.encode(part)) for part in (head, said))
+
+
+def unpadded(content: bytes) -> str:
+    """Bytes as JWT writes them."""
+    return base64.urlsafe_b64encode(content).decode().rstrip("=")

@@ -187,7 +187,15 @@ class Settings(BaseSettings):
         ),
     ] = None
     token: Annotated[
-        SecretStr | None, Field(description="Bearer token of commands; without it they mint one where the key file is")
+        SecretStr | None,
+        Field(
+            description="Bearer token of commands; without it they use who is signed in, or mint one where the "
+            "signing key lies"
+        ),
+    ] = None
+    identity: Annotated[
+        Path | None,
+        Field(description="File with the key pair of who is signed in; without it one in the home folder"),
     ] = None
     control: ControlSettings = ControlSettings()
     database: DatabaseSettings = DatabaseSettings()
@@ -226,6 +234,16 @@ class Settings(BaseSettings):
     def key_file(self) -> Path:
         """Where the key that signs tokens lies."""
         return self.data / "keys" / "signing.pem"
+
+    @property
+    def identity_file(self) -> Path:
+        """Where the key pair of the person who is signed in lies."""
+        return self.identity or Path.home() / ".config" / "streamward" / "identity.json"
+
+    @property
+    def runner_identity_file(self) -> Path:
+        """Where the key pair of this host's runner lies."""
+        return self.identity or self.data / "keys" / "runner.json"
 
     @property
     def master_key_file(self) -> Path:

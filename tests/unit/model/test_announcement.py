@@ -14,8 +14,8 @@ def test_a_change_names_the_camera_and_never_where_it_is():
     assert (told.exchange, told.routing_key) == ("control.topic", "camera.updated.tenant-1.site-1.cam-1")
     assert json.loads(told.body) == {
         "event_id": "e-1",
-        "event": "camera.updated",
-        "ts": "2026-01-01T00:00:00+00:00",
+        "type": "camera.updated",
+        "ts": "2026-01-01T00:00:00Z",
         "tenant_id": "tenant-1",
         "site_id": "site-1",
         "camera_uuid": "cam-1",

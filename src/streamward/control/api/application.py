@@ -7,11 +7,19 @@ from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
 from streamward import __version__
+from streamward.control.admission import Admission
 from streamward.control.api.audit import add_audit
 from streamward.control.api.cameras import add_camera_edits, add_camera_sources, add_cameras
 from streamward.control.api.dials import add_dials
 from streamward.control.api.edge import Edge
 from streamward.control.api.health import add_health
+from streamward.control.api.identities import (
+    add_admission,
+    add_identities,
+    add_identity_changes,
+    add_invitations,
+    add_revocation,
+)
 from streamward.control.api.leases import add_leases
 from streamward.control.api.openapi import document
 from streamward.control.api.problems import plain_problem, problem_response
@@ -27,7 +35,7 @@ from streamward.control.cursor import Cursors
 from streamward.control.leasing import LeaseService
 from streamward.control.metrics import Metrics
 from streamward.control.registrar import Registrar
-from streamward.control.tokens import TokenCheck
+from streamward.control.trust import Trust
 from streamward.leases.store import Store
 from streamward.model.vault import CredentialVault
 from streamward.runtime.bell import Bell
@@ -42,7 +50,7 @@ def create_app(
     *,
     bell: Bell,
     journal: Journal,
-    tokens: TokenCheck,
+    trust: Trust,
     vault: CredentialVault,
     clock: Clock,
 ) -> FastAPI:
@@ -59,10 +67,10 @@ def create_app(
     journal.subscribe(metrics.note)
     courier = SourceCourier(vault, journal)
     service = LeaseService(store, journal, courier=courier)
-    routes = Routes(app, tokens=tokens)
+    routes = Routes(app, tokens=trust.check)
     add_leases(routes, service, cameras=store)  # first: routes are tried in order, and these are called most
-    cursors = Cursors(functools.partial(tokens.derive, "cursor"))
-    clerk = Clerk(store, digest_keys=functools.partial(tokens.derive, "once"))
+    cursors = Cursors(functools.partial(trust.check.derive, "cursor"))
+    clerk = Clerk(store, digest_keys=functools.partial(trust.check.derive, "once"))
     add_cameras(routes, store, cursors=cursors)
     add_camera_edits(routes, store, registrar=Registrar(store, vault, clerk=clerk), clerk=clerk)
     add_camera_sources(routes, store, courier=courier)
@@ -71,6 +79,7 @@ def create_app(
     add_sites(routes, store, clerk=clerk, cursors=cursors)
     add_tenants(routes, store, clerk=clerk, cursors=cursors)
     add_audit(routes, store, cursors=cursors)
+    _add_identities(routes, store, trust=trust, clerk=clerk, cursors=cursors, clock=clock)
     add_streams(routes, store)
     add_wait(routes, bell)
     add_health(routes, store, metrics=metrics)
@@ -78,6 +87,17 @@ def create_app(
     app.add_exception_handler(HTTPException, _unrouted)
     app.add_middleware(Edge, clock=clock, meter=metrics)
     return app
+
+
+def _add_identities(
+    routes: Routes, store: Store, *, trust: Trust, clerk: Clerk, cursors: Cursors, clock: Clock
+) -> None:
+    admission = Admission(store, clerk=clerk, mint=trust.mint, clock=clock)
+    add_admission(routes, admission)
+    add_invitations(routes, store, admission=admission, clerk=clerk, cursors=cursors)
+    add_identities(routes, store, cursors=cursors)
+    add_identity_changes(routes, store, admission=admission, clerk=clerk, standing=trust.standing)
+    add_revocation(routes, admission, standing=trust.standing)
 
 
 def _document(app: FastAPI, routes: Routes) -> None:

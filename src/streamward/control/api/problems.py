@@ -8,7 +8,9 @@ from http import HTTPStatus
 
 from fastapi import Response
 
+from streamward.control.admission import AssertionRefused, ClocksApart
 from streamward.control.cursor import CursorRefused
+from streamward.control.tags import PreconditionFailed
 from streamward.control.tokens import TokenFault, TokenRefused
 from streamward.leases.store import StoreUnavailable
 from streamward.model.address_policy import NetworkRefused
@@ -59,13 +61,6 @@ class PreconditionMissing(StreamwardError):
         return "an edit needs the header If-Match with the ETag that was read, so that nobody's change is lost"
 
 
-class PreconditionFailed(StreamwardError):
-    """Somebody changed the thing since it was read."""
-
-    def __str__(self) -> str:
-        return "it was changed since it was read: read it again"
-
-
 class MalformedOnceKey(StreamwardError):
     """A text that cannot name a creation."""
 
@@ -78,6 +73,8 @@ ANSWERS: dict[type[StreamwardError], tuple[int, str]] = {
     BodyCutShort: (400, "body-cut-short"),
     CursorRefused: (400, "bad-cursor"),
     TokenRefused: (401, TokenFault.INVALID),
+    AssertionRefused: (401, "assertion-refused"),
+    ClocksApart: (401, "clock-skew"),
     RoleRefused: (403, "wrong-role"),
     PreconditionFailed: (412, "changed-meanwhile"),
     BodyTooLarge: (413, "body-too-large"),

@@ -4,10 +4,10 @@
     async def take_thing(caller: Caller, thing_id: str, message: TakeThing) -> Thing | Problem:
         \"\"\"Takes a thing.\"\"\"
 
-`caller` is who bears the token, `author` the same as one who makes a change, `message` the body, `query` the query
-string, `if_match` and `once_key` the headers of conditional edits and of creations that may be repeated; any other
-parameter is an id in the path. All are checked before the function runs, the token first: nothing is read for somebody
-unknown.
+`caller` is who bears the token, `author` the same as one who makes a change, `seen` from where the call comes, whoever
+makes it, `message` the body, `query` the query string, `if_match` and `once_key` the headers of conditional edits and
+of creations that may be repeated; any other parameter is an id in the path. All are checked before the function runs,
+the token first: nothing is read for somebody unknown.
 """
 
 import inspect
@@ -42,7 +42,7 @@ from streamward.protocol.problem import Problem
 
 Answering = Callable[..., Awaitable[Any]]
 H = TypeVar("H", bound=Answering)
-_NOT_IDS = {"caller", "author", "message", "query", "if_match", "once_key"}
+_NOT_IDS = {"caller", "author", "seen", "message", "query", "if_match", "once_key"}
 _ONCE_KEY = re.compile(r"[\x21-\x7e]{1,128}")
 
 T = TypeVar("T")
@@ -89,6 +89,14 @@ class Promise:
 
 
 @dataclass(frozen=True, slots=True)
+class Seen:
+    """Where a call comes from, and what it is called."""
+
+    address: str
+    request_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Tagged(Generic[T]):
     """An answer with the ETag of what it tells."""
 
@@ -107,6 +115,7 @@ class Signature:
         self.path_ids = tuple(name for name in kinds if name not in _NOT_IDS)
         self.wants_caller = "caller" in kinds
         self.wants_author = "author" in kinds
+        self.wants_seen = "seen" in kinds
         given = get_args(taken.return_annotation) or (taken.return_annotation,)
         answers = [kind for kind in given if kind not in (Problem, Response)]
         self.is_tagged = bool(answers) and get_origin(answers[0]) is Tagged
@@ -195,7 +204,7 @@ class Routes:
     def _people(self, request: Request, signature: Signature, promise: Promise) -> dict[str, Any]:
         """Who is calling, as the function wants to know it."""
         if promise.access is Access.OPEN:
-            return {}
+            return {"seen": Seen(client_address(request), request_id(request))} if signature.wants_seen else {}
         caller = self._admit(request, promise)
         told = {"caller": caller} if signature.wants_caller else {}
         return told | ({"author": author(request, caller)} if signature.wants_author else {})

@@ -8,7 +8,9 @@ import msgspec
 
 from streamward.control.api.application import create_app
 from streamward.control.keys import new_keyring
-from streamward.control.tokens import TokenCheck, TokenMint
+from streamward.control.standing import KnownStanding
+from streamward.control.tokens import Everyone, TokenCheck, TokenMint
+from streamward.control.trust import Trust
 from streamward.drills.simulation.control import VAULT, Endpoint, drive
 from streamward.drills.simulation.events import EPOCH
 from streamward.drills.simulation.world import Parts
@@ -48,7 +50,7 @@ class AsgiEndpoint:
             store,
             bell=Bell("asgi"),
             journal=journal,
-            tokens=TokenCheck(KEYRING, clock=CLOCK),
+            trust=Trust(TokenCheck(KEYRING, clock=CLOCK, standing=Everyone()), MINT, KnownStanding(store, clock=CLOCK)),
             vault=VAULT,
             clock=CLOCK,
         )

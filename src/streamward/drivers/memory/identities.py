@@ -53,11 +53,12 @@ class MemoryIdentities(MemoryEdits):
                 revision=each.revision,
                 is_live=each.is_live,
                 subject=each.subject,
+                tenant_id=each.tenant_id,
                 is_runner=each.role is Role.RUNNER,
                 has_heir=_name(each) in live,
             )
             for each in self._db.identities.values()
-            if each.revision > 1
+            if each.revision > 1 or not each.is_live
         ]
 
     def _is_open(self, code: Invitation) -> bool:
@@ -96,5 +97,6 @@ class MemoryIdentities(MemoryEdits):
         return given if isinstance(given, Identity) else None
 
 
-def _name(identity: Identity) -> tuple[str, bool]:
-    return identity.subject, identity.role is Role.RUNNER
+def _name(identity: Identity) -> tuple[object, ...]:
+    """Those of one name are one: a person or a runner, of one tenant."""
+    return identity.subject, identity.tenant_id, identity.role is Role.RUNNER

@@ -38,10 +38,12 @@ _ADMINS = statement(
     returns="is_live",
 )
 _DOUBTS = statement(
-    "SELECT i.identity_id, i.revision, i.subject, i.role, i.revoked_at, EXISTS (SELECT 1 FROM identities AS j"
-    " WHERE j.subject = i.subject AND (j.role = 'runner') = (i.role = 'runner') AND j.revoked_at IS NULL) AS is_live"
-    " FROM identities AS i WHERE i.revision > 1",
-    returns="identity_id revision subject role revoked_at is_live",
+    "SELECT i.identity_id, i.revision, i.subject, i.tenant_id, i.role, i.revoked_at,"
+    " EXISTS (SELECT 1 FROM identities AS j"
+    " WHERE j.subject = i.subject AND coalesce(j.tenant_id, '') = coalesce(i.tenant_id, '')"
+    " AND (j.role = 'runner') = (i.role = 'runner') AND j.revoked_at IS NULL) AS is_live"
+    " FROM identities AS i WHERE i.revision > 1 OR i.revoked_at IS NOT NULL",
+    returns="identity_id revision subject tenant_id role revoked_at is_live",
 )
 
 
@@ -110,6 +112,7 @@ class SqlIdentities(SqlEdits):
                     revision=row.revision,
                     is_live=row.revoked_at is None,
                     subject=row.subject,
+                    tenant_id=row.tenant_id,
                     is_runner=row.role == Role.RUNNER,
                     has_heir=row.is_live,
                 )

@@ -37,6 +37,8 @@ CREATE TABLE identities (
 
 CREATE INDEX identities_by_subject ON identities (subject)
 
+CREATE INDEX identities_in_doubt ON identities (identity_id) WHERE revision > 1 OR revoked_at IS NOT NULL
+
 -- Who changed what (S4-51). Written with the change itself, and never again.
 CREATE TABLE audit (
     position      {serial},

@@ -1,0 +1,268 @@
+"""How somebody becomes known, and is given tokens.
+
+    an operator or admin invites  →  a one-time code, of which only a hash is kept
+    whoever has the code makes a key pair and redeems the code with its public half  →  an identity
+    whoever has the private half signs an assertion  →  a token for a quarter of an hour, again and again
+
+No secret of theirs ever comes here, so none can get out.
+"""
+
+import base64
+import hashlib
+import secrets
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from streamward.control import signed
+from streamward.control.clerk import Clerk
+from streamward.control.tokens import DEFAULT_LIFETIME, TokenMint
+from streamward.leases.store import RunnerStore
+from streamward.model.camera import UNDATED
+from streamward.model.errors import StreamwardError
+from streamward.model.identity import SYSTEM, Author, Identity, Invitation, Role
+from streamward.model.ids import Incarnation, RunnerId, TenantId
+from streamward.model.register import Edit, IdentityStore, Page, Redemption, Register
+from streamward.model.secret import Secret
+from streamward.model.tenant import check_own
+from streamward.protocol import codec
+from streamward.protocol.fields import ClearText
+from streamward.protocol.identities import (
+    CreateInvitation,
+    InvitationMade,
+    TokenGiven,
+    invitation_details,
+)
+from streamward.protocol.problem import Problem
+from streamward.protocol.tokens import ASSERTED_TO, Assertion, identity_name
+from streamward.runtime.clock import Clock
+
+FIRST_ADMIN = "admin"
+FIRST_CODE_FOR = timedelta(hours=24)
+CLOCKS_APART = 60.0  # seconds by which the clocks of two hosts may differ
+_CODE_BYTES = 20
+
+CODE_REFUSED = Problem(
+    title="Forbidden",
+    status=403,
+    detail="this code is not known, was used, or has expired: ask for a new one",
+    reason="code-refused",
+)
+PEOPLE_ARE_ADMINS = Problem(title="Forbidden", status=403, detail="only an admin invites people", reason="wrong-role")
+TENANT_UNKNOWN = Problem(
+    title="Unprocessable Content", status=422, detail="there is no such tenant", reason="tenant-unknown"
+)
+RUNNER_TAKEN = Problem(
+    title="Conflict", status=409, detail="a runner of that id serves another tenant", reason="runner-exists"
+)
+
+
+class AssertionRefused(StreamwardError):
+    """Somebody asked for a token and did not prove to be somebody."""
+
+    def __str__(self) -> str:
+        return "no identity proves this: sign in again with a new one-time code"
+
+
+class ClocksApart(StreamwardError):
+    """An assertion from another time than ours."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(seconds)
+        self.seconds = seconds
+
+    def __str__(self) -> str:
+        side = "behind" if self.seconds < 0 else "ahead of"
+        return (
+            f"your clock is {abs(self.seconds):.0f} s {side} the control plane's, and may differ by"
+            f" {CLOCKS_APART:.0f} s: let a time service (NTP) set both"
+        )
+
+
+class AdmissionStore(IdentityStore, Register, RunnerStore, Protocol):
+    """The ports that know who is known."""
+
+    async def ping(self) -> datetime: ...
+
+
+class Admission:
+    """Invites, makes known, and gives tokens."""
+
+    def __init__(self, store: AdmissionStore, *, clerk: Clerk, mint: TokenMint, clock: Clock) -> None:
+        self._store = store
+        self._clerk = clerk
+        self._mint = mint
+        self._clock = clock
+
+    async def invite(self, author: Author, message: CreateInvitation) -> InvitationMade | Problem:
+        """Makes a code for somebody whom the author may invite."""
+        if message.role is not Role.RUNNER and author.role != Role.ADMIN:
+            return PEOPLE_ARE_ADMINS
+        tenant_id = author.tenant_id or (None if message.tenant_id is None else TenantId(message.tenant_id))
+        if message.tenant_id not in (None, tenant_id):
+            return TENANT_UNKNOWN
+        if tenant_id is not None and await self._store.find_tenant(tenant_id, scope=None) is None:
+            return TENANT_UNKNOWN
+        if message.role is Role.RUNNER:
+            check_own(message.subject, scope=author.tenant_id)
+            if await self._serves_others(RunnerId(message.subject), tenant_id):
+                return RUNNER_TAKEN
+        code = _new_code()
+        expires_at = await self._store.ping() + timedelta(seconds=message.ttl_s)
+        invitation = _invitation(message.subject, message.role, tenant_id, code=code, expires_at=expires_at)
+        made = await self._clerk.create(invitation, author=author)
+        return made if isinstance(made, Problem) else _told(made, code)
+
+    async def invite_first(self) -> Secret:
+        """A code for the first admin; those of earlier starts are worth nothing any more."""
+        code = _new_code()
+        old = [
+            Edit(before=each)
+            for each in await self._store.invitations(Page(scope=None, limit=1000))
+            if (each.subject, each.role, each.tenant_id) == (FIRST_ADMIN, Role.ADMIN, None)
+        ]
+        expires_at = await self._store.ping() + FIRST_CODE_FOR
+        first = _invitation(FIRST_ADMIN, Role.ADMIN, None, code=code, expires_at=expires_at)
+        await self._store.edit([Edit(after=first), *old], author=SYSTEM)
+        return code
+
+    async def redeem(self, code: Secret, public_key: str, *, address: str, request_id: str) -> Identity | Problem:
+        """The identity that a code gives to a key."""
+        identity = await self._store.redeem(
+            Redemption(
+                code_hash=_hash(code),
+                identity_id=identity_name(_raw(public_key)),
+                public_key=public_key,
+                address=address,
+                request_id=request_id,
+            )
+        )
+        return CODE_REFUSED if identity is None else identity
+
+    async def give_token(self, assertion: str) -> TokenGiven:
+        """A token for whoever signed this."""
+        identity = await self._asserted(assertion)
+        try:
+            said = codec.decode(signed.payload(assertion, _only(identity)), Assertion)
+        except (signed.NotSigned, codec.MalformedMessage):
+            raise AssertionRefused from None
+        if (said.aud, said.sub) != (ASSERTED_TO, identity.identity_id):
+            raise AssertionRefused
+        now = self._clock.wall()
+        if abs(apart := said.iat - now.timestamp()) > CLOCKS_APART:
+            raise ClocksApart(apart)
+        if (identity.role is Role.RUNNER) != (said.inc is not None):
+            raise AssertionRefused
+        incarnation = None if said.inc is None else Incarnation(said.inc)
+        token = self._mint.identity(identity, incarnation=incarnation)
+        return TokenGiven(
+            access_token=ClearText(Secret(token)),
+            token_type="Bearer",  # noqa: S106 - what OAuth calls the kind
+            expires_in=int(DEFAULT_LIFETIME.total_seconds()),
+            server_time=now,
+            subject=identity.subject,
+            role=identity.role,
+            tenant_id=identity.tenant_id,
+            incarnation=incarnation,
+        )
+
+    async def revoke(self, author: Author, identity: Identity) -> Identity | Problem:
+        """Trusts one key no more."""
+        return await self._clerk.change(identity, replace(identity, revoked_at=await self._store.ping()), author=author)
+
+    async def revoke_runner(self, author: Author, runner_id: RunnerId) -> bool:
+        """Trusts no key and no token of a runner any more; returns whether there is such a runner."""
+        runner = await self._store.find_runner(runner_id)
+        is_seen = runner is not None and author.tenant_id in (None, runner.tenant_id)
+        page = Page(scope=author.tenant_id, limit=1000)
+        known = [each for each in await self._store.identities(page, subject=runner_id) if each.role is Role.RUNNER]
+        if not known and not is_seen:
+            return False
+        now = await self._store.ping()
+        edits = [Edit(before=each, after=replace(each, revoked_at=now)) for each in known if each.is_live]
+        if not known:  # it has only ever had tokens from the control host: its name is barred
+            tenant_id = None if runner is None else runner.tenant_id
+            edits = [Edit(after=_barred(runner_id, tenant_id, at=now))]
+        if edits:
+            await self._store.edit(edits, author=author)
+        return True
+
+    async def _serves_others(self, runner_id: RunnerId, tenant_id: TenantId | None) -> bool:
+        """Whether a runner of that name belongs to somebody else, who would lose it."""
+        known = await self._store.identities(Page(scope=None, limit=1000), subject=runner_id)
+        runner = await self._store.find_runner(runner_id)
+        tenants = {each.tenant_id for each in known if each.role is Role.RUNNER}
+        return bool((tenants | ({runner.tenant_id} if runner is not None else set())) - {tenant_id})
+
+    async def _asserted(self, assertion: str) -> Identity:
+        """Who an assertion says that it is from, if tokens are given to them."""
+        try:
+            name = signed.key_name(assertion)
+        except signed.NotSigned:
+            raise AssertionRefused from None
+        identity = await self._store.find_identity(name, scope=None)
+        if identity is None or not identity.is_live:
+            raise AssertionRefused
+        return identity
+
+
+def _only(identity: Identity) -> Callable[[str], Ed25519PublicKey | None]:
+    key = Ed25519PublicKey.from_public_bytes(_raw(identity.public_key))
+    return lambda name: key if name == identity.identity_id else None
+
+
+def _invitation(
+    subject: str, role: Role, tenant_id: TenantId | None, *, code: Secret, expires_at: datetime
+) -> Invitation:
+    return Invitation(
+        invitation_id=secrets.token_hex(8),
+        code_hash=_hash(code),
+        subject=subject,
+        role=role,
+        tenant_id=tenant_id,
+        expires_at=expires_at,
+        updated_at=UNDATED,
+    )
+
+
+def _told(invitation: Invitation, code: Secret) -> InvitationMade:
+    details = invitation_details(invitation)
+    return InvitationMade(
+        invitation_id=details.invitation_id,
+        subject=details.subject,
+        role=details.role,
+        tenant_id=details.tenant_id,
+        expires_at=details.expires_at,
+        code=ClearText(code),
+    )
+
+
+def _barred(runner_id: RunnerId, tenant_id: TenantId | None, *, at: datetime) -> Identity:
+    return Identity(
+        identity_id=secrets.token_hex(16),
+        subject=runner_id,
+        role=Role.RUNNER,
+        tenant_id=tenant_id,
+        public_key="",
+        revoked_at=at,
+        updated_at=UNDATED,
+    )
+
+
+def _new_code() -> Secret:
+    """160 bits, in letters that are hard to mistake, four at a time."""
+    text = base64.b32encode(secrets.token_bytes(_CODE_BYTES)).decode()
+    return Secret("-".join(text[start : start + 4] for start in range(0, len(text), 4)))
+
+
+def _hash(code: Secret) -> str:
+    """What is kept of a code; however a person wrote it down."""
+    plain = code.reveal().upper().replace("-", "").replace(" ", "")
+    return hashlib.sha256(f"streamward code {plain}".encode()).hexdigest()
+
+
+def _raw(public_key: str) -> bytes:
+    return base64.urlsafe_b64decode(public_key + "=")
