@@ -71,6 +71,7 @@ class MemoryEdits:
             if why := self._hindrance(edit):
                 return NotEdited(edit, why)
         things = tuple(self._make(edit) for edit in edits)
+        self._forget()
         for edit, thing in zip(edits, things, strict=True):
             self._write_down(edit, thing, author)
         return Edited(things)
@@ -145,9 +146,12 @@ class MemoryEdits:
             made = announcement.of_camera(camera, edit.verb, event_id=str(uuid.uuid4()), at=now)
             self._db.announced += 1
             position = self._db.announced
-            kept = [each for each in self._db.outbox if now - each[1].at < timedelta(seconds=TOLD_FOR)]
-            self._db.outbox[:] = [*kept, (camera.tenant_id, replace(made, position=position))]
+            self._db.outbox.append((camera.tenant_id, replace(made, position=position)))
             self._db.unpublished.add(position)
+
+    def _forget(self) -> None:
+        now = self._db.now()
+        self._db.outbox[:] = [each for each in self._db.outbox if now - each[1].at < timedelta(seconds=TOLD_FOR)]
 
     def _known(self, once: Once) -> Repeated | None:
         known = self._db.created.get((once.subject, once.key))

@@ -6,10 +6,11 @@ moment of the statement; `l`, the lease itself. On PostgreSQL `k` locks its rows
 SQLite one transaction writes at a time, and the moment is the control process's own.
 """
 
-import json
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Protocol
+
+import msgspec
 
 from streamward.drivers.sql.instant import microseconds
 
@@ -100,7 +101,7 @@ class SqliteDialect:
         return f"(SELECT {fields} FROM json_each(:{alias}_list)) AS {alias}"  # noqa: S608 - names of this package
 
     def pack(self, columns: Sequence[str], rows: Rows, *, alias: str = "n") -> dict[str, Any]:  # noqa: ARG002
-        return {f"{alias}_list": json.dumps([[_plain(value) for value in row] for row in rows])}
+        return {f"{alias}_list": msgspec.json.encode([[_plain(value) for value in row] for row in rows]).decode()}
 
 
 def _plain(value: object) -> object:

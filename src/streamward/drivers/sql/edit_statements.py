@@ -2,9 +2,10 @@
 
 # ruff: noqa: S608 - the parts are this package's own constants; values are always bound
 
-import json
 from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from streamward.drivers.sql.dialect import SqlDialect
 from streamward.drivers.sql.statement import Shape, Statement, statement
@@ -176,8 +177,8 @@ def audited_row(note: Note) -> dict[str, Any]:
         "action": note.action,
         "tenant_id": note.tenant_id,
         "object_id": note.object_id,
-        "before": None if note.before is None else json.dumps(note.before),
-        "after": None if note.after is None else json.dumps(note.after),
+        "before": None if note.before is None else _json(note.before),
+        "after": None if note.after is None else _json(note.after),
     }
 
 
@@ -218,7 +219,7 @@ def _site_row(site: Site) -> dict[str, Any]:
         "site_id": site.site_id,
         "tenant_id": site.tenant_id,
         "policy": site.policy,
-        "address_policy": json.dumps(site.addresses.described()),
+        "address_policy": _json(site.addresses.described()),
         "capacity": site.dials,
         "refill_rate": site.dials_per_minute,
     }
@@ -236,5 +237,9 @@ def _camera_row(camera: Camera) -> dict[str, Any]:
         "do_not_process": camera.do_not_process,
         "detector": camera.detector,
         "max_fps": camera.max_fps,
-        "labels": json.dumps(dict(camera.labels)),
+        "labels": _json(dict(camera.labels)),
     }
+
+
+def _json(value: dict[str, Any]) -> str:
+    return msgspec.json.encode(value).decode()

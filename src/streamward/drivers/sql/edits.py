@@ -2,10 +2,11 @@
 # ruff: noqa: S608 - the parts are this package's own constants; values are always bound
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
 
 from sqlalchemy.engine import Row
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -46,7 +47,9 @@ from streamward.model.register import (
     note,
 )
 
-_CHUNK = 1000  # rows of one statement: each must end within a statement's time
+T = TypeVar("T")
+
+_CHUNK = 500  # rows of one statement: each must end within a statement's time, and others get their turn in between
 _KNOWN = statement(
     "SELECT object_id, made_at, digest FROM created_once WHERE subject = :subject AND once_key = :once_key",
     returns="object_id made_at digest",
@@ -97,12 +100,13 @@ class SqlEdits:
         """Makes these edits and writes them down, in a transaction that somebody else ends."""
         things: dict[str, Thing | None] = {}
         for batch in _batches(edits):
-            hindered = await self._hindrance(tx, batch)
-            stamps = {} if hindered else await self._write(tx, batch)
-            missed = next((edit for edit in batch if key_of(edit.thing) not in stamps), None)
-            if hindered or missed:
-                return hindered or NotEdited(missed or batch[0], _reason(batch[0]))
-            things |= {name_of(edit): _stamped(edit, stamps[key_of(edit.thing)]) for edit in batch}
+            if hindered := await self._hindrance(tx, batch):
+                return hindered
+            for part in _parts(batch):
+                stamps = await self._write(tx, part)
+                if missed := next((edit for edit in part if key_of(edit.thing) not in stamps), None):
+                    return NotEdited(missed, _reason(missed))
+                things |= {name_of(edit): _stamped(edit, stamps[key_of(edit.thing)]) for edit in part}
             await self._follow(tx, batch)
         await self._record(tx, edits, things, author=author)
         return Edited(tuple(things[name_of(edit)] for edit in edits))
@@ -115,8 +119,7 @@ class SqlEdits:
             Verb.UPDATED: (sql.change, sql.changed),
             Verb.DELETED: (sql.remove, sql.stamps.names),
         }[batch[0].verb]
-        rows = [_wanted(edit) for edit in batch]
-        written = await self._list(tx, change, columns, rows)
+        written = await self._list(tx, change, columns, map(_wanted, batch))
         return {getattr(row, f"x_{sql.table.key}"): row for row in written}
 
     async def _hindrance(self, tx: AsyncConnection, batch: Sequence[Edit]) -> NotEdited | None:
@@ -153,12 +156,12 @@ class SqlEdits:
     async def _record(
         self, tx: AsyncConnection, edits: Sequence[Edit], things: dict[str, Thing | None], *, author: Author
     ) -> None:
-        audited = [audited_row(note(edit, author)) for edit in edits]
+        audited = (audited_row(note(edit, author)) for edit in edits)
         await self._list(tx, self._record_sql.audit, AUDITED, audited, **signed(author))
         now = await self._db.now(EngineSession(tx))
-        changed = [(each.verb, things[name_of(each)] or each.before) for each in edits]
-        announced = [_announced(camera, verb, now) for verb, camera in changed if isinstance(camera, Camera)]
-        if announced and self._db.is_postgres:
+        changed = ((each.verb, things[name_of(each)] or each.before) for each in edits)
+        announced = (_announced(camera, verb, now) for verb, camera in changed if isinstance(camera, Camera))
+        if self._db.is_postgres and any(isinstance(each.thing, Camera) for each in edits):
             await tx.execute(_IN_TURN)
         await self._list(tx, self._record_sql.announce, ANNOUNCED, announced)
 
@@ -171,13 +174,13 @@ class SqlEdits:
         tx: AsyncConnection,
         change: Statement,
         columns: Sequence[str],
-        rows: Sequence[dict[str, Any]],
+        rows: Iterable[dict[str, Any]],
         **same: object,
     ) -> list[Row[Any]]:
         """Runs a statement on a list of any length, a part at a time."""
         found: list[Row[Any]] = []
-        for start in range(0, len(rows), _CHUNK):
-            part = [[row[name] for name in columns] for row in rows[start : start + _CHUNK]]
+        for some in _parts(rows):
+            part = [[row[name] for name in columns] for row in some]
             result = await tx.execute(change, {**self._db.dialect.pack(columns, part), **same, **self._db.moment()})
             found += result.all() if result.returns_rows else []
         return found
@@ -194,11 +197,18 @@ def _forgetting(dialect: SqlDialect) -> tuple[Statement, ...]:
 def _batches(edits: Sequence[Edit]) -> Iterator[list[Edit]]:
     """Edits of one noun and verb at a time: what is needed first, what needs it later, and removals the other way."""
     nouns = list(NOUNS)
+    alike: dict[tuple[Verb, type[Thing]], list[Edit]] = {}
+    for edit in edits:
+        alike.setdefault((edit.verb, type(edit.thing)), []).append(edit)
     for verb, order in ((Verb.CREATED, nouns), (Verb.UPDATED, nouns), (Verb.DELETED, nouns[::-1])):
-        for noun in order:
-            batch = [edit for edit in edits if type(edit.thing) is noun and edit.verb is verb]
-            if batch:
-                yield batch
+        yield from (alike[verb, noun] for noun in order if (verb, noun) in alike)
+
+
+def _parts(things: Iterable[T]) -> Iterator[list[T]]:
+    """The same, so many at a time; none is made before its part is wanted."""
+    coming = iter(things)
+    while part := list(islice(coming, _CHUNK)):
+        yield part
 
 
 def _wanted(edit: Edit) -> dict[str, Any]:
