@@ -104,7 +104,7 @@ async def serve(settings: Settings, *, with_demo: bool, announce: Announce) -> N
                     code=await _first_code(store, believed, clock=clock),
                 )
                 context = None if tls is None else tls.context
-                await HttpServer(app, on_stop=bell.ring, tls=context).serve(sockets=[listener])
+                await HttpServer(app, on_stop=bell.close, tls=context).serve(sockets=[listener])
         finally:
             await store.close()
 

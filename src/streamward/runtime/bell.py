@@ -15,6 +15,7 @@ class Bell:
         self._instance = instance or secrets.token_hex(4)
         self._count = 0
         self._rung = asyncio.Event()
+        self.is_closed = False  # nobody is to wait any longer
 
     @property
     def cursor(self) -> str:
@@ -27,9 +28,14 @@ class Bell:
         self._rung.set()
         self._rung = asyncio.Event()
 
+    def close(self) -> None:
+        """Wakes everyone for good: the process ends."""
+        self.is_closed = True
+        self.ring()
+
     async def wait(self, after: str | None, *, at_most: float) -> bool:
         """Returns True once something changed after that cursor, False when the time is over."""
-        if after is not None and after != self.cursor:
+        if self.is_closed or (after is not None and after != self.cursor):
             return True
         try:
             await asyncio.wait_for(self._rung.wait(), at_most)

@@ -31,3 +31,14 @@ def test_a_ring_before_the_wait_is_not_lost():
 
 def test_a_cursor_of_another_process_answers_at_once():
     assert virtual_time.run(Bell("one").wait(Bell("two").cursor, at_most=5.0)) is True
+
+
+def test_a_closed_bell_keeps_nobody_waiting():
+    async def main() -> list[bool]:
+        bell = Bell()
+        waiting = asyncio.create_task(bell.wait(bell.cursor, at_most=60.0))
+        await asyncio.sleep(0)
+        bell.close()
+        return [await waiting, await bell.wait(bell.cursor, at_most=60.0), bell.is_closed]
+
+    assert virtual_time.run(main()) == [True, True, True]
