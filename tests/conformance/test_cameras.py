@@ -57,6 +57,17 @@ async def test_a_tenant_sees_and_deletes_only_its_own_cameras(world: World):
     assert await remove_camera(world.store, theirs, scope=OTHER)
 
 
+async def test_many_cameras_are_found_at_once_each_by_whose_it_is(world: World):
+    await with_cameras(world.store, "cam-1", "cam-2")
+    await with_cameras(world.store, "cam-3", tenant=OTHER)
+    wanted = [CameraId(f"cam-{number}") for number in range(1, 1500)]
+    found = {scope: await world.store.find_cameras(wanted, scope=scope) for scope in (None, TENANT, OTHER)}
+    ids = {scope: sorted(camera.camera_id for camera in cameras) for scope, cameras in found.items()}
+    assert ids == {None: ["cam-1", "cam-2", "cam-3"], TENANT: ["cam-1", "cam-2"], OTHER: ["cam-3"]}
+    assert found[OTHER] == [await world.store.find_camera(CameraId("cam-3"), scope=None)]
+    assert await world.store.find_cameras([], scope=None) == []
+
+
 async def test_a_deleted_camera_is_gone(world: World):
     await with_cameras(world.store)
     assert await remove_camera(world.store, CAMERA, scope=None)

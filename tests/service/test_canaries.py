@@ -12,6 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 from streamward.control.api.application import create_app
+from streamward.control.api.routing import Upload
 from streamward.control.credentials import seal_urls
 from streamward.control.master_keys import MasterKeys
 from streamward.drivers.sql import SqlStore
@@ -22,6 +23,7 @@ from streamward.protocol.cameras import ChangeCamera, CreateCamera
 from streamward.protocol.codec import decode, encode
 from streamward.protocol.fields import ClearText
 from streamward.protocol.leases import CameraSource
+from streamward.protocol.transfer import CameraLine
 from streamward.runtime import log
 from streamward.settings import Settings
 from tests.support.app import VAULT, ControlUnderTest
@@ -66,6 +68,12 @@ class World:
     async def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
         """A person's call; all of its answer is kept."""
         answer = await self.control.operator().call(method, path, json=body, headers={"If-Match": "*", **headers})
+        self.answers.append(f"{answer.headers} {answer.text}")
+        return answer
+
+    async def send(self, kind: str, content: str, *, query: str = "") -> Any:
+        """A person's import; all of its answer is kept."""
+        answer = await self.control.operator().upload(f"/v1/cameras/import{query}", content, kind=kind)
         self.answers.append(f"{answer.headers} {answer.text}")
         return answer
 
@@ -140,6 +148,48 @@ async def test_what_comes_in_by_a_door_of_the_api_is_seen_nowhere(world: World, 
     assert_clean(world.left())
 
 
+def as_csv(fields: dict[str, str]) -> tuple[str, str]:
+    line = {"site_id": "s", "camera_uuid": "cam", **fields}
+    return "text/csv", ",".join(line) + "\r\n" + ",".join(line.values()) + "\r\n"
+
+
+def as_json_lines(fields: dict[str, str]) -> tuple[str, str]:
+    return "application/x-ndjson", encode({"site_id": "s", "camera_uuid": "cam", **fields}).decode()
+
+
+@pytest.mark.parametrize("is_there", [False, True], ids=["new", "known"])
+@pytest.mark.parametrize("written", [as_csv, as_json_lines])
+@pytest.mark.parametrize("fields", [{"rtsp_url": WITH_LOGIN}, {"rtsp_url": PLAIN, **FIELDS}], ids=["url", "fields"])
+async def test_what_comes_in_by_a_file_is_seen_nowhere(world: World, fields: Any, written: Any, is_there: bool) -> None:
+    if is_there:
+        await world.ask("POST", "/v1/cameras", {"site_id": "s", "camera_uuid": "cam", "rtsp_url": PLAIN})
+    for query in ("?dry_run=true", "", ""):
+        answer = await world.send(*written(fields), query=query)
+        assert answer.status_code == 200, answer.text
+    for path in (
+        "/v1/cameras/export",
+        "/v1/cameras/export?format=jsonl",
+        "/v1/cameras/changes?timeout_s=0",
+        "/v1/audit",
+    ):
+        assert (await world.ask("GET", path)).status_code == 200
+    await use(world)
+    await world.store.close()
+    assert_clean(world.left())
+
+
+@pytest.mark.parametrize("url", REFUSED)
+async def test_what_is_refused_of_a_file_is_not_repeated(world: World, url: str) -> None:
+    for written in (as_csv, as_json_lines):
+        for fields in ({"rtsp_url": url}, {"rtsp_url": url, **FIELDS}, {"rtsp_url": PLAIN, url: PASSWORD}):
+            kind, content = written(fields)
+            assert (await world.send(kind, content)).status_code == 422
+            assert (await world.send(kind, content.replace("camera_uuid", "colour"))).status_code == 422
+            assert (await world.send(kind, content.partition("\n")[2] + content)).status_code == 422
+    await world.store.close()
+    assert_clean(world.left())
+
+
 async def test_what_an_older_version_left_in_a_url_is_seen_nowhere(tmp_path: Path, kept_log: io.StringIO) -> None:
     older, sealing, world = World(tmp_path), World(tmp_path), World(tmp_path)
     camera = Camera(
@@ -181,6 +231,8 @@ def test_no_message_or_value_that_holds_a_password_shows_it() -> None:
         source,
         decode(text, CreateCamera),
         decode(text, ChangeCamera),
+        decode(text, CameraLine),
+        Upload("application/x-ndjson", text),
         CameraSource(rtsp_url=PLAIN, credential_version=1, **login),
         MasterKeys(Path("master.key"), source.credential.password),
         Settings(master_key=SecretStr(PASSWORD)),

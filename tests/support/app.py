@@ -26,6 +26,7 @@ from tests.support.schema import Document
 
 KEYRING: Keyring = new_keyring()
 VAULT = AesVault(lambda: [b"k" * 32])
+JSON = ("application/json", "application/problem+json")
 PROBLEM = {"$ref": "#/components/schemas/Problem"}
 
 
@@ -107,6 +108,10 @@ class Client:
     async def post(self, path: str, body: Any = None, **headers: str) -> httpx.Response:
         return await self.call("POST", path, json=body, headers=_spelled(headers))
 
+    async def upload(self, path: str, content: str | bytes, *, kind: str = "text/csv", **query: Any) -> httpx.Response:
+        """Sends a file."""
+        return await self.call("POST", path, content=content, params=query, headers={"Content-Type": kind})
+
     async def patch(self, path: str, body: Any, **headers: str) -> httpx.Response:
         return await self.call("PATCH", path, json=body, headers=_spelled(headers))
 
@@ -144,12 +149,12 @@ def _check(document: Document, response: httpx.Response) -> None:
         assert document.faults(PROBLEM, response.json()) == []
         assert response.json()["status"] == response.status_code
         assert "Traceback" not in response.text
-        assert len(response.content) < 1000
+        assert len(response.content) < 1000 or "lines" in response.json()
     if operation is not None:
         documented = operation["responses"].get(str(response.status_code))
         assert documented, f"{response.status_code} of {response.request.url.path} is not documented: {response.text}"
         schema = documented["content"][kind]["schema"]
-        assert document.faults(schema, response.text if kind == "text/plain" else response.json()) == []
+        assert document.faults(schema, response.json() if kind in JSON else response.text) == []
 
 
 def _camera(camera_id: str, *, site: str, tenant: str, **fields: Any) -> Camera:

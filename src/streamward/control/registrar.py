@@ -36,6 +36,13 @@ CREDENTIAL_NEEDED = Problem(
     detail="give user and password again: they are kept for the same scheme, host and port only",
     reason="credential-needed",
 )
+ID_RESERVED = Problem(
+    title="Unprocessable Content",
+    status=422,
+    detail="`import`, `export` and `changes` are words of the API, and cannot be ids",
+    reason="id-reserved",
+)
+_RESERVED = {"import", "export", "changes"}  # what stands in a path where an id would
 _MASKED = Credential(user=Secret(MASK), password=Secret(""))
 
 T = TypeVar("T")
@@ -71,6 +78,8 @@ class Registrar:
     def described(self, author: Author, site: Site, message: CreateCamera) -> Camera | Problem:
         """The camera that a message describes, at its site."""
         chosen = message.camera_uuid
+        if chosen in _RESERVED:
+            return ID_RESERVED
         camera_id = CameraId(str(uuid.uuid4()) if chosen is None else check_own(chosen, scope=author.tenant_id))
         source = _given(site, message)
         return source if isinstance(source, Problem) else self._new(site, camera_id, source=source, message=message)

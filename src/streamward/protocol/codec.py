@@ -5,6 +5,7 @@ What is told about a refusal names the place and the rule, and repeats no more o
 """
 
 import json
+import re
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
@@ -19,6 +20,7 @@ MAX_BODY = 1 << 20  # bytes; a renewal of 10,000 cameras fits
 LONGEST_DETAIL = 300  # characters
 
 _ID_RULE = "of 1 to 64 letters, digits, '_' or '-' (a UUID in lower case)"
+_STRANGE_NAME = re.compile(r"unknown field `(?![A-Za-z0-9_.-]{1,64}`).*`", re.DOTALL)  # a URL with its password, say
 
 T = TypeVar("T")
 
@@ -28,7 +30,8 @@ class MalformedMessage(StreamwardError):
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail)
-        self.detail = detail.replace(f"matching regex {PATTERN!r}", _ID_RULE)[:LONGEST_DETAIL]
+        named = _STRANGE_NAME.sub("unknown field", detail)
+        self.detail = named.replace(f"matching regex {PATTERN!r}", _ID_RULE)[:LONGEST_DETAIL]
 
     def __str__(self) -> str:
         return self.detail
@@ -60,6 +63,14 @@ def decode_query(pairs: Iterable[tuple[str, str]], kind: type[T]) -> T:
         raise InvalidMessage("a query parameter is given twice")
     try:
         return msgspec.convert(dict(given), kind, strict=False)
+    except msgspec.ValidationError as err:
+        raise InvalidMessage(str(err)) from None
+
+
+def convert(fields: dict[str, Any], kind: type[T]) -> T:
+    """The message with these fields."""
+    try:
+        return msgspec.convert(fields, kind, dec_hook=_read)
     except msgspec.ValidationError as err:
         raise InvalidMessage(str(err)) from None
 

@@ -10,6 +10,7 @@ from streamward import __version__
 from streamward.control.admission import Admission
 from streamward.control.api.audit import add_audit
 from streamward.control.api.cameras import add_camera_edits, add_camera_sources, add_cameras
+from streamward.control.api.changes import add_changes
 from streamward.control.api.dials import add_dials
 from streamward.control.api.edge import Edge
 from streamward.control.api.health import add_health
@@ -28,10 +29,12 @@ from streamward.control.api.runners import add_runners
 from streamward.control.api.sites import add_sites
 from streamward.control.api.streams import add_streams
 from streamward.control.api.tenants import add_tenants
+from streamward.control.api.transfer import add_transfer
 from streamward.control.api.wait import add_wait
 from streamward.control.clerk import Clerk
 from streamward.control.courier import SourceCourier
 from streamward.control.cursor import Cursors
+from streamward.control.importing import Importer
 from streamward.control.leasing import LeaseService
 from streamward.control.metrics import Metrics
 from streamward.control.registrar import Registrar
@@ -71,8 +74,11 @@ def create_app(
     add_leases(routes, service, cameras=store)  # first: routes are tried in order, and these are called most
     cursors = Cursors(functools.partial(trust.check.derive, "cursor"))
     clerk = Clerk(store, digest_keys=functools.partial(trust.check.derive, "once"))
+    registrar = Registrar(store, vault, clerk=clerk)
+    add_changes(routes, store, bell=bell, cursors=cursors)  # these two before the cameras, whose ids take any word
+    add_transfer(routes, store, importer=Importer(store, store, registrar=registrar))
     add_cameras(routes, store, cursors=cursors)
-    add_camera_edits(routes, store, registrar=Registrar(store, vault, clerk=clerk), clerk=clerk)
+    add_camera_edits(routes, store, registrar=registrar, clerk=clerk)
     add_camera_sources(routes, store, courier=courier)
     add_runners(routes, store, service=service, clerk=clerk)
     add_dials(routes, store, journal=journal)

@@ -65,6 +65,10 @@ class Schemas:
         told = {"description": description, "content": {"application/json": {"schema": self.of(kind)}}}
         return {**told, "headers": {"ETag": _ETAG}} if is_tagged else told
 
+    def file(self, media_types: Iterable[str]) -> dict[str, Any]:
+        """A file, whose lines this document does not describe."""
+        return {"content": {media_type: {"schema": {"type": "string"}} for media_type in media_types}}
+
     def refusals(self, sentences: dict[int, str]) -> dict[int | str, dict[str, Any]]:
         """What a route may refuse, by status; an empty sentence is the status's own phrase."""
         content = {MEDIA_TYPE: {"schema": self.of(Problem)}}

@@ -18,15 +18,19 @@ from streamward.model.errors import StreamwardError
 from streamward.model.ids import MalformedId
 from streamward.model.source_url import SourceUrlRefused
 from streamward.model.tenant import IdOutsideTenant
-from streamward.protocol.codec import MAX_BODY, InvalidMessage, MalformedMessage, encode
+from streamward.protocol.codec import InvalidMessage, MalformedMessage, encode
 from streamward.protocol.problem import MEDIA_TYPE, Problem
 
 
 class BodyTooLarge(StreamwardError):
-    """A body longer than any message of ours."""
+    """A body longer than what the route takes."""
+
+    def __init__(self, largest: int) -> None:
+        super().__init__(largest)
+        self.largest = largest
 
     def __str__(self) -> str:
-        return f"the body is longer than {MAX_BODY} bytes"
+        return f"the body is longer than {self.largest} bytes"
 
 
 class BodyCutShort(StreamwardError):
@@ -41,6 +45,17 @@ class NotJson(StreamwardError):
 
     def __str__(self) -> str:
         return "the body must be application/json"
+
+
+class MediaTypeRefused(StreamwardError):
+    """A file of a kind that the route does not take, or that does not say its kind."""
+
+    def __init__(self, taken: tuple[str, ...]) -> None:
+        super().__init__(taken)
+        self.taken = taken
+
+    def __str__(self) -> str:
+        return f"the body must say in Content-Type that it is {' or '.join(self.taken)}"
 
 
 class RoleRefused(StreamwardError):
@@ -79,6 +94,7 @@ ANSWERS: dict[type[StreamwardError], tuple[int, str]] = {
     PreconditionFailed: (412, "changed-meanwhile"),
     BodyTooLarge: (413, "body-too-large"),
     NotJson: (415, "not-json"),
+    MediaTypeRefused: (415, "wrong-media-type"),
     IdOutsideTenant: (422, "id-outside-tenant"),
     InvalidMessage: (422, "invalid-message"),
     MalformedId: (422, "malformed-id"),

@@ -6,13 +6,14 @@
 
 `caller` is who bears the token, `author` the same as one who makes a change, `seen` from where the call comes, whoever
 makes it, `message` the body, `query` the query string, `if_match` and `once_key` the headers of conditional edits and
-of creations that may be repeated; any other parameter is an id in the path. All are checked before the function runs,
-the token first: nothing is read for somebody unknown.
+of creations that may be repeated, `upload` a file; any other parameter is an id in the path. All are checked before the
+function runs, the token first: nothing is read for somebody unknown. A function that gives `Streamed` answers with a
+file, part by part.
 """
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Generic, TypedDict, TypeVar, Unpack, get_args, get_origin
@@ -20,6 +21,7 @@ from typing import Any, Generic, TypedDict, TypeVar, Unpack, get_args, get_origi
 from fastapi import FastAPI, Request, Response
 from fastapi.routing import APIRoute
 from starlette.requests import ClientDisconnect
+from starlette.responses import StreamingResponse
 
 from streamward.control.api.edge import request_id
 from streamward.control.api.openapi import Schemas
@@ -27,6 +29,7 @@ from streamward.control.api.problems import (
     BodyCutShort,
     BodyTooLarge,
     MalformedOnceKey,
+    MediaTypeRefused,
     NotJson,
     PreconditionMissing,
     RoleRefused,
@@ -42,7 +45,7 @@ from streamward.protocol.problem import Problem
 
 Answering = Callable[..., Awaitable[Any]]
 H = TypeVar("H", bound=Answering)
-_NOT_IDS = {"caller", "author", "seen", "message", "query", "if_match", "once_key"}
+_NOT_IDS = {"caller", "author", "seen", "message", "query", "if_match", "once_key", "upload"}
 _ONCE_KEY = re.compile(r"[\x21-\x7e]{1,128}")
 
 T = TypeVar("T")
@@ -74,6 +77,9 @@ class Told(TypedDict, total=False):
     of_all: bool  # only for somebody of the whole installation, not of one tenant
     status: int  # of a good answer
     body_required: bool
+    takes: tuple[str, ...]  # the media types of `upload`
+    largest: int  # bytes of a body
+    streams: tuple[str, ...]  # the media types of `Streamed`
     refuses: dict[int, str]  # beyond what its access, body, query and path imply
 
 
@@ -85,6 +91,9 @@ class Promise:
     of_all: bool = False
     status: int = 200
     body_required: bool = True
+    takes: tuple[str, ...] = ()
+    largest: int = MAX_BODY
+    streams: tuple[str, ...] = ()
     refuses: dict[int, str] = field(default_factory=dict)
 
 
@@ -102,6 +111,22 @@ class Tagged(Generic[T]):
 
     body: T
     etag: str
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file that was sent; it may hold passwords."""
+
+    media_type: str
+    content: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """An answer that is made while it is sent; what fails then cuts it short, and its reader sees that."""
+
+    media_type: str
+    parts: AsyncIterator[bytes]
 
 
 class Signature:
@@ -179,6 +204,8 @@ class Routes:
                 return problem_response(answer)
             if isinstance(answer, Response):
                 return answer
+            if isinstance(answer, Streamed):
+                return StreamingResponse(answer.parts, status_code=promise.status, media_type=answer.media_type)
             headers = {"ETag": answer.etag} if isinstance(answer, Tagged) else None
             body = encode(answer.body if isinstance(answer, Tagged) else answer)
             return Response(body, status_code=promise.status, media_type="application/json", headers=headers)
@@ -195,8 +222,10 @@ class Routes:
             arguments["once_key"] = _once_key(request)
         if signature.query is not None:
             arguments["query"] = decode_query(request.query_params.multi_items(), signature.query)
+        if promise.takes:
+            arguments["upload"] = await _file(request, promise)
         if signature.body is not None:
-            body = await _read(request)
+            body = await _json(request, promise)
             empty = not body and not promise.body_required
             arguments["message"] = signature.body() if empty else decode(body, signature.body)
         return arguments
@@ -226,13 +255,15 @@ class Routes:
             statuses |= {401, 503}
         if promise.access in _ROLES:
             statuses.add(403)
-        if signature.body is not None:
+        if signature.body is not None or promise.takes:
             statuses |= {400, 413, 415, 422}
         if signature.path_ids or signature.query is not None:
             statuses.add(422)
         if "if_match" in signature.headers:
             statuses |= {412, 428}
         refusals = self.schemas.refusals({**dict.fromkeys(statuses, ""), **promise.refuses})
+        if promise.streams:
+            return {promise.status: {"description": "Done", **self.schemas.file(promise.streams)}, **refusals}
         answer = self.schemas.answer(signature.answer, "Done", is_tagged=signature.is_tagged)
         return {promise.status: answer, **refusals}
 
@@ -244,6 +275,8 @@ class Routes:
             extra["parameters"] = parameters
         if signature.body is not None:
             extra["requestBody"] = self.schemas.body(signature.body, required=promise.body_required)
+        if promise.takes:
+            extra["requestBody"] = {"required": True, **self.schemas.file(promise.takes)}
         return extra
 
 
@@ -285,20 +318,36 @@ def _once_key(request: Request) -> str | None:
     return given
 
 
-async def _read(request: Request) -> bytes:
-    """The body, unless it is too long or not JSON; a length that was promised is not trusted."""
-    kind = request.headers.get("content-type")
-    if kind is not None and kind.partition(";")[0].strip().lower() != "application/json":
+async def _json(request: Request, promise: Promise) -> bytes:
+    kind = _media_type(request)
+    if kind is not None and kind != "application/json":
         raise NotJson
+    return await _read(request, promise.largest)
+
+
+async def _file(request: Request, promise: Promise) -> Upload:
+    kind = _media_type(request)
+    if kind not in promise.takes:
+        raise MediaTypeRefused(promise.takes)
+    return Upload(kind, await _read(request, promise.largest))
+
+
+def _media_type(request: Request) -> str | None:
+    kind = request.headers.get("content-type")
+    return None if kind is None else kind.partition(";")[0].strip().lower()
+
+
+async def _read(request: Request, largest: int) -> bytes:
+    """The body, unless it is too long; a length that was promised is not trusted."""
     length = request.headers.get("content-length", "")
-    if length.isdecimal() and int(length[:20]) > MAX_BODY:
-        raise BodyTooLarge
+    if length.isdecimal() and int(length[:20]) > largest:
+        raise BodyTooLarge(largest)
     chunks, size = [], 0
     try:
         async for chunk in request.stream():
             size += len(chunk)
-            if size > MAX_BODY:
-                raise BodyTooLarge
+            if size > largest:
+                raise BodyTooLarge(largest)
             chunks.append(chunk)
     except ClientDisconnect:
         raise BodyCutShort from None

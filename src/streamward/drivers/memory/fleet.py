@@ -1,6 +1,6 @@
 """Runners and cameras in memory."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -102,6 +102,10 @@ class MemoryCameras:
     async def find_camera(self, camera_id: CameraId, *, scope: TenantId | None) -> Camera | None:
         camera = self._db.cameras.get(camera_id)
         return camera if camera is not None and scope in (None, camera.tenant_id) else None
+
+    async def find_cameras(self, camera_ids: Sequence[CameraId], *, scope: TenantId | None) -> list[Camera]:
+        found = [await self.find_camera(camera_id, scope=scope) for camera_id in camera_ids]
+        return [camera for camera in found if camera is not None]
 
     async def save_camera(self, camera: Camera) -> None:
         put_camera(self._db, camera)

@@ -1,6 +1,7 @@
 """Cameras in SQL; a camera's lease row follows it by triggers."""
 # ruff: noqa: S608 - the parts are this package's own constants; values are always bound
 
+from collections.abc import Sequence
 from typing import Any
 
 from streamward.drivers.sql.database import Database
@@ -22,6 +23,7 @@ _PAGE = statement(
 _FIND = statement(
     f"SELECT {CAMERA.columns} FROM cameras AS c WHERE c.camera_uuid = :camera_uuid AND {IN_SCOPE.format('c')}", CAMERA
 )
+_CHUNK = 1000  # ids of one statement
 _RESEAL = statement(
     "UPDATE cameras SET sealed_credential = :new WHERE camera_uuid = :camera_uuid AND sealed_credential = :old"
     " RETURNING camera_uuid",
@@ -42,6 +44,11 @@ class SqlCameras:
             f" VALUES (:camera_uuid, {', '.join(f':{name}' for name in given)}, ({database.dialect.now}))"
             f" ON CONFLICT (camera_uuid) DO UPDATE SET {set_to}, revision = c.revision + 1"
         )
+        self._find_many_sql = statement(
+            f"SELECT {CAMERA.columns} FROM cameras AS c WHERE {IN_SCOPE.format('c')}"
+            f" AND c.camera_uuid IN (SELECT n.camera_uuid FROM {database.dialect.listed('camera_uuid')})",
+            CAMERA,
+        )
 
     async def page(self, wanted: CameraFilter) -> list[Camera]:
         params = {
@@ -59,6 +66,15 @@ class SqlCameras:
         async with self._db.single() as connection:
             row = (await connection.execute(_FIND, {"camera_uuid": camera_id, "scope": scope})).one_or_none()
         return None if row is None else camera_of(row)
+
+    async def find_cameras(self, camera_ids: Sequence[CameraId], *, scope: TenantId | None) -> list[Camera]:
+        found: list[Camera] = []
+        for start in range(0, len(camera_ids), _CHUNK):
+            part = [(camera_id,) for camera_id in camera_ids[start : start + _CHUNK]]
+            params = {**self._db.dialect.pack(("camera_uuid",), part), "scope": scope}
+            async with self._db.single() as connection:
+                found += [camera_of(row) for row in (await connection.execute(self._find_many_sql, params)).all()]
+        return found
 
     async def save_camera(self, camera: Camera) -> None:
         async with self._db.single() as connection:
