@@ -69,5 +69,5 @@ $(VENV)/.control: pyproject.toml | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[control,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[control,vision,dev]'
 	@touch $@ $(VENV)/.control

@@ -19,7 +19,7 @@ import coverage
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("model", "leases")
+PACKAGES = ("model", "leases", "vision")
 
 
 class KeepApart:

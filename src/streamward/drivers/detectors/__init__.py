@@ -1,0 +1,1 @@
+"""Detectors: one module for each way to find things."""

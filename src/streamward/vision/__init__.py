@@ -1,0 +1,1 @@
+"""From frame to detection to event: what to look at, what was seen, and how a stream does."""

@@ -1,0 +1,47 @@
+"""Which frames are looked at."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamward.vision.sampling import Sampler
+
+
+def admitted(sampler: Sampler, arrivals: list[float]) -> list[float]:
+    seen = []
+    for arrived_at in arrivals:
+        sampler, is_wanted = sampler.admit(arrived_at)
+        if is_wanted:
+            seen.append(arrived_at)
+    return seen
+
+
+def test_without_a_limit_every_frame_is_looked_at():
+    assert admitted(Sampler(), [0.0, 0.01, 0.02]) == [0.0, 0.01, 0.02]
+
+
+def test_each_nth_frame_is_looked_at():
+    assert admitted(Sampler(every_n=3), [float(n) for n in range(9)]) == [2.0, 5.0, 8.0]
+
+
+@pytest.mark.parametrize(("fps", "wanted"), [(25, 6), (30, 5), (15, 10), (25, 25), (12, 7)])
+def test_a_steady_camera_is_looked_at_as_often_as_wanted(fps, wanted):
+    arrivals = [n / fps for n in range(fps * 60)]
+    assert len(admitted(Sampler(max_fps=wanted), arrivals)) == pytest.approx(wanted * 60, abs=2)
+
+
+def test_a_pause_is_not_made_up_for():
+    arrivals = [n / 25 for n in range(50)] + [100 + n / 25 for n in range(50)]
+    seen = admitted(Sampler(max_fps=5), arrivals)
+    assert len([each for each in seen if each >= 100]) <= 11
+
+
+@given(st.lists(st.floats(0.0, 0.5), min_size=1, max_size=200), st.floats(0.5, 30.0))
+def test_no_more_are_looked_at_than_the_limit_allows(rests, max_fps):
+    arrivals = [sum(rests[: n + 1]) for n in range(len(rests))]
+    seen = admitted(Sampler(max_fps=max_fps), arrivals)
+    assert len(seen) <= (arrivals[-1] - arrivals[0]) * max_fps + 2
+
+
+def test_both_limits_hold():
+    assert len(admitted(Sampler(max_fps=1000, every_n=2), [n / 10 for n in range(10)])) == 5
