@@ -10,24 +10,30 @@ from streamward.leases.lease import DenialReason, Denied
 from streamward.model.identity import Identity, Invitation, Role
 from streamward.model.ids import TenantId
 from streamward.model.register import AuditFilter, Edit, Edited, Page, Redemption
+from streamward.model.tenant import Tenant
 from tests.support.builders import an_owner, at
 from tests.support.fleet import ADA, take, with_cameras, with_runners
 from tests.support.stores import World
 
-NORTH = TenantId("north")
+NORTH, SOUTH = TenantId("north"), TenantId("south")
 EVERYONE = Page(scope=None)
 RUNNER = an_owner("runner-1")
 
 
 def a_code(
-    name: str = "one", *, role: Role = Role.OPERATOR, subject: str = "bob", expires_in: float = 60
+    name: str = "one",
+    *,
+    role: Role = Role.OPERATOR,
+    subject: str = "bob",
+    expires_in: float = 60,
+    tenant_id: TenantId | None = NORTH,
 ) -> Invitation:
     return Invitation(
         invitation_id=f"inv-{name}",
         code_hash=f"hash-{name}",
         subject=subject,
         role=role,
-        tenant_id=None if role is Role.ADMIN else NORTH,
+        tenant_id=None if role is Role.ADMIN else tenant_id,
         expires_at=at(expires_in),
         updated_at=at(0),
     )
@@ -37,6 +43,12 @@ def a_redemption(code: str = "one", *, key: str = "key-1") -> Redemption:
     return Redemption(
         code_hash=f"hash-{code}", identity_id=f"id-{key}", public_key=key, address="192.0.2.7", request_id="req-7"
     )
+
+
+@pytest.fixture(autouse=True)
+async def _tenants(world: World) -> None:
+    for tenant_id in (NORTH, SOUTH):
+        await edit(world, Edit(after=Tenant(tenant_id=tenant_id, updated_at=at(0))))
 
 
 async def edit(world: World, *edits: Edit) -> Any:
@@ -64,7 +76,7 @@ async def test_a_code_gives_the_identity_that_it_was_made_for(world: World):
         revision=1,
     )
     assert await world.store.find_identity("id-key-1", scope=NORTH) == identity
-    assert await world.store.find_identity("id-key-1", scope=TenantId("south")) is None
+    assert await world.store.find_identity("id-key-1", scope=SOUTH) is None
 
 
 async def test_a_code_is_used_once(world: World):
@@ -102,6 +114,8 @@ async def test_only_codes_that_can_be_used_are_listed(world: World):
     await world.advance(1)
     assert await world.store.invitations(EVERYONE) == [three, two]
     assert await world.store.invitations(Page(scope=NORTH)) == [two]
+    assert await world.store.invitations(EVERYONE, role=Role.ADMIN) == [three]
+    assert await world.store.invitations(EVERYONE, subject="eve") == []
     assert await world.store.invitations(Page(scope=None, after="inv-three")) == [two]
     assert await world.store.find_invitation("inv-three", scope=NORTH) is None
 
@@ -122,6 +136,29 @@ async def test_a_runner_is_known_by_its_newest_key_only(world: World):
     assert not old.is_live
     assert second.is_live
     assert await world.store.heartbeat(RUNNER) == Denied(DenialReason.INCARNATION_ENDED)
+
+
+async def test_of_two_codes_of_one_runner_at_once_one_key_stays(world: World):
+    await edit(world, *(Edit(after=a_code(name, role=Role.RUNNER, subject="runner-1")) for name in ("one", "two")))
+    async with world.another() as other:
+        await asyncio.gather(world.store.redeem(a_redemption("one")), other.redeem(a_redemption("two", key="key-2")))
+    assert sum(each.is_live for each in await world.store.identities(EVERYONE)) == 1
+
+
+@pytest.mark.parametrize("other", [SOUTH, None])
+async def test_a_code_of_one_tenant_takes_no_runner_of_another(world: World, other: TenantId | None):
+    await edit(world, Edit(after=a_code("two", role=Role.RUNNER, subject="runner-1", tenant_id=other)))
+    first = await known(world, role=Role.RUNNER, subject="runner-1")
+    assert await world.store.redeem(a_redemption("two", key="key-2")) is None
+    assert await world.store.identities(EVERYONE) == [first]
+    assert [each.invitation_id for each in await world.store.invitations(EVERYONE)] == ["inv-two"]
+
+
+async def test_a_code_of_a_tenant_that_is_gone_gives_nothing(world: World):
+    await edit(world, Edit(after=a_code()))
+    tenant = await world.store.find_tenant(NORTH, scope=None)
+    await edit(world, Edit(before=tenant))
+    assert await world.store.redeem(a_redemption()) is None
 
 
 async def test_a_person_may_have_several_keys(world: World):

@@ -10,7 +10,7 @@ No secret of theirs ever comes here, so none can get out.
 import base64
 import hashlib
 import secrets
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -19,13 +19,14 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from streamward.control import signed
 from streamward.control.clerk import Clerk
+from streamward.control.tags import PreconditionFailed
 from streamward.control.tokens import DEFAULT_LIFETIME, TokenMint
 from streamward.leases.store import RunnerStore
 from streamward.model.camera import UNDATED
 from streamward.model.errors import StreamwardError
 from streamward.model.identity import SYSTEM, Author, Identity, Invitation, Role
 from streamward.model.ids import Incarnation, RunnerId, TenantId
-from streamward.model.register import Edit, IdentityStore, Page, Redemption, Register
+from streamward.model.register import Edit, Edited, IdentityStore, Page, Redemption, Register
 from streamward.model.secret import Secret
 from streamward.model.tenant import check_own
 from streamward.protocol import codec
@@ -43,7 +44,9 @@ from streamward.runtime.clock import Clock
 FIRST_ADMIN = "admin"
 FIRST_CODE_FOR = timedelta(hours=24)
 CLOCKS_APART = 60.0  # seconds by which the clocks of two hosts may differ
+ATTEMPTS = 5  # at an edit of what others change at the same moment
 _CODE_BYTES = 20
+_FIRST = "first-"  # how the ids of codes begin that a start told
 
 CODE_REFUSED = Problem(
     title="Forbidden",
@@ -119,19 +122,15 @@ class Admission:
     async def invite_first(self) -> Secret:
         """A code for the first admin; those of earlier starts are worth nothing any more."""
         code = _new_code()
-        old = [
-            Edit(before=each)
-            for each in await self._store.invitations(Page(scope=None, limit=1000))
-            if (each.subject, each.role, each.tenant_id) == (FIRST_ADMIN, Role.ADMIN, None)
-        ]
         expires_at = await self._store.ping() + FIRST_CODE_FOR
         first = _invitation(FIRST_ADMIN, Role.ADMIN, None, code=code, expires_at=expires_at)
-        await self._store.edit([Edit(after=first), *old], author=SYSTEM)
+        first = replace(first, invitation_id=f"{_FIRST}{first.invitation_id}")
+        await self._edit_as_read(lambda: self._first_ended([Edit(after=first)]), author=SYSTEM)
         return code
 
     async def redeem(self, code: Secret, public_key: str, *, address: str, request_id: str) -> Identity | Problem:
         """The identity that a code gives to a key."""
-        identity = await self._store.redeem(
+        known = await self._store.redeem(
             Redemption(
                 code_hash=_hash(code),
                 identity_id=identity_name(_raw(public_key)),
@@ -140,7 +139,9 @@ class Admission:
                 request_id=request_id,
             )
         )
-        return CODE_REFUSED if identity is None else identity
+        if known is not None and (known.role, known.tenant_id) == (Role.ADMIN, None):
+            await self._edit_as_read(self._first_ended, author=SYSTEM)  # it may stand in a log
+        return CODE_REFUSED if known is None else known
 
     async def give_token(self, assertion: str) -> TokenGiven:
         """A token for whoever signed this."""
@@ -173,28 +174,65 @@ class Admission:
         """Trusts one key no more."""
         return await self._clerk.change(identity, replace(identity, revoked_at=await self._store.ping()), author=author)
 
+    async def leaving(self, tenant_id: TenantId) -> list[Edit]:
+        """What ends with a tenant: whoever gets its name later must not meet the old one's people."""
+        now = await self._store.ping()
+        codes = await self._store.invitations(Page(scope=tenant_id, limit=1000))
+        live = [each for each in await self._everyone(tenant_id) if each.is_live]
+        return [
+            *(Edit(before=each, after=replace(each, revoked_at=now)) for each in live),
+            *(Edit(before=each) for each in codes),
+        ]
+
     async def revoke_runner(self, author: Author, runner_id: RunnerId) -> bool:
-        """Trusts no key and no token of a runner any more; returns whether there is such a runner."""
+        """Trusts no key, token or code of a runner any more; returns whether there is such a runner."""
         runner = await self._store.find_runner(runner_id)
         is_seen = runner is not None and author.tenant_id in (None, runner.tenant_id)
-        page = Page(scope=author.tenant_id, limit=1000)
-        known = [each for each in await self._store.identities(page, subject=runner_id) if each.role is Role.RUNNER]
-        if not known and not is_seen:
-            return False
-        now = await self._store.ping()
-        edits = [Edit(before=each, after=replace(each, revoked_at=now)) for each in known if each.is_live]
-        if not known:  # it has only ever had tokens from the control host: its name is barred
-            tenant_id = None if runner is None else runner.tenant_id
-            edits = [Edit(after=_barred(runner_id, tenant_id, at=now))]
-        if edits:
-            await self._store.edit(edits, author=author)
-        return True
+        barred = _barred(runner_id, None if runner is None else runner.tenant_id)
+
+        async def edits() -> list[Edit]:
+            known = await self._runner_identities(runner_id, scope=author.tenant_id)
+            now = await self._store.ping()
+            revoked = [Edit(before=each, after=replace(each, revoked_at=now)) for each in known if each.is_live]
+            if is_seen and not known:  # it has only ever had tokens from the control host: its name is barred
+                revoked = [Edit(after=replace(barred, revoked_at=now))]
+            page = Page(scope=author.tenant_id, limit=1000)
+            codes = await self._store.invitations(page, role=Role.RUNNER, subject=runner_id)
+            return [*revoked, *(Edit(before=each) for each in codes)]
+
+        is_changed = await self._edit_as_read(edits, author=author)
+        return is_changed or is_seen or bool(await self._runner_identities(runner_id, scope=author.tenant_id))
+
+    async def _runner_identities(self, runner_id: RunnerId, *, scope: TenantId | None) -> list[Identity]:
+        known = await self._everyone(scope, subject=runner_id)
+        return [each for each in known if each.role is Role.RUNNER]
+
+    async def _everyone(self, scope: TenantId | None, *, subject: str | None = None) -> list[Identity]:
+        found: list[Identity] = []
+        while page := await self._store.identities(
+            Page(scope=scope, after=found[-1].identity_id if found else None, limit=1000), subject=subject
+        ):
+            found += page
+        return found
+
+    async def _first_ended(self, edits: Sequence[Edit] = ()) -> list[Edit]:
+        """These edits, and the end of every code that a start told."""
+        known = await self._store.invitations(Page(scope=None, limit=1000), role=Role.ADMIN, subject=FIRST_ADMIN)
+        return [*edits, *(Edit(before=each) for each in known if each.invitation_id.startswith(_FIRST))]
+
+    async def _edit_as_read(self, read: Callable[[], Awaitable[list[Edit]]], *, author: Author) -> bool:
+        """Makes edits of what is read, anew if somebody was quicker; returns whether there were any."""
+        for _ in range(ATTEMPTS):
+            edits = await read()
+            if not edits or isinstance(await self._store.edit(edits, author=author), Edited):
+                return bool(edits)
+        raise PreconditionFailed
 
     async def _serves_others(self, runner_id: RunnerId, tenant_id: TenantId | None) -> bool:
         """Whether a runner of that name belongs to somebody else, who would lose it."""
-        known = await self._store.identities(Page(scope=None, limit=1000), subject=runner_id)
+        known = await self._runner_identities(runner_id, scope=None)
         runner = await self._store.find_runner(runner_id)
-        tenants = {each.tenant_id for each in known if each.role is Role.RUNNER}
+        tenants = {each.tenant_id for each in known}
         return bool((tenants | ({runner.tenant_id} if runner is not None else set())) - {tenant_id})
 
     async def _asserted(self, assertion: str) -> Identity:
@@ -240,14 +278,13 @@ def _told(invitation: Invitation, code: Secret) -> InvitationMade:
     )
 
 
-def _barred(runner_id: RunnerId, tenant_id: TenantId | None, *, at: datetime) -> Identity:
+def _barred(runner_id: RunnerId, tenant_id: TenantId | None) -> Identity:
     return Identity(
         identity_id=secrets.token_hex(16),
         subject=runner_id,
         role=Role.RUNNER,
         tenant_id=tenant_id,
         public_key="",
-        revoked_at=at,
         updated_at=UNDATED,
     )
 

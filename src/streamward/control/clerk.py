@@ -2,7 +2,7 @@
 
 import hashlib
 import hmac
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -60,9 +60,9 @@ class Clerk:
             return before
         return _made(await self._register.edit([Edit(before=before, after=after)], author=author), after)
 
-    async def remove(self, thing: Thing, *, author: Author) -> Problem | None:
-        """Removes a thing as it was read."""
-        outcome = await self._register.edit([Edit(before=thing)], author=author)
+    async def remove(self, thing: Thing, *, author: Author, also: Sequence[Edit] = ()) -> Problem | None:
+        """Removes a thing as it was read, and makes the edits that go with that."""
+        outcome = await self._register.edit([Edit(before=thing), *also], author=author)
         return problem(outcome) if isinstance(outcome, NotEdited) else None
 
     def _once(self, author: Author, key: str, message: Any) -> Once:

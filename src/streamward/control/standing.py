@@ -60,6 +60,7 @@ class KnownStanding:
         self._clock = clock
         self._doubts = Doubts()
         self._read_at: float | None = None
+        self._begun = self._counted = 0  # readings: how many began, and which of them is known
 
     def fault(self, claims: Claims) -> TokenFault | None:
         """Why a token counts no more; refuses to say if it has not heard for too long."""
@@ -68,8 +69,10 @@ class KnownStanding:
         return self._doubts.fault(claims)
 
     async def tick(self) -> float:
-        """Reads; returns in how many seconds to read again."""
-        began = self._clock.boot()
-        self._doubts = Doubts.of(await self._store.doubts())
-        self._read_at = began
+        """Reads; returns in how many seconds to read again. Of two readings at once the one that began later counts."""
+        self._begun += 1
+        begun, began = self._begun, self._clock.boot()
+        doubts = Doubts.of(await self._store.doubts())
+        if begun > self._counted:
+            self._counted, self._doubts, self._read_at = begun, doubts, began
         return READ_EVERY

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from streamward.model.announcement import Announcement
 from streamward.model.camera import Camera, Site
-from streamward.model.identity import Author, Identity, Invitation
+from streamward.model.identity import Author, Identity, Invitation, Role
 from streamward.model.ids import SiteId, TenantId
 from streamward.model.runner import Runner
 from streamward.model.tenant import Tenant
@@ -209,7 +209,9 @@ class Doubt:
 class IdentityStore(Protocol):
     """Who is known, and by which key; invitations and identities are changed by `Register.edit`."""
 
-    async def invitations(self, page: Page) -> list[Invitation]:
+    async def invitations(
+        self, page: Page, *, role: Role | None = None, subject: str | None = None
+    ) -> list[Invitation]:
         """Those that can still be redeemed."""
         ...
 

@@ -28,7 +28,7 @@ from streamward.control.api.routing import Routes
 from streamward.control.api.runners import add_runners
 from streamward.control.api.sites import add_sites
 from streamward.control.api.streams import add_streams
-from streamward.control.api.tenants import add_tenants
+from streamward.control.api.tenants import add_tenant_removal, add_tenants
 from streamward.control.api.transfer import add_transfer
 from streamward.control.api.wait import add_wait
 from streamward.control.clerk import Clerk
@@ -104,6 +104,7 @@ def _add_identities(
     add_identities(routes, store, cursors=cursors)
     add_identity_changes(routes, store, admission=admission, clerk=clerk, standing=trust.standing)
     add_revocation(routes, admission, standing=trust.standing)
+    add_tenant_removal(routes, store, clerk=clerk, admission=admission, standing=trust.standing)
 
 
 def _document(app: FastAPI, routes: Routes) -> None:

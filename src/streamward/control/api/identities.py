@@ -8,6 +8,7 @@ from streamward.control.admission import Admission
 from streamward.control.api.routing import Access, Routes, Seen, Tagged
 from streamward.control.clerk import Clerk
 from streamward.control.cursor import Cursors
+from streamward.control.gate import Gate
 from streamward.control.listing import page_of
 from streamward.control.tags import check_tag, tag_of
 from streamward.control.trust import Rereads
@@ -42,25 +43,29 @@ RUNNERS_STAY = Problem(
     title="Conflict", status=409, detail="a runner has no other role than runner", reason="identity-is-a-runner"
 )
 _NO_SUCH = {404: "There is no such identity"}
-_AWAY = {503: "The database does not answer"}
+_AWAY = {503: "The database does not answer, or too many ask at once"}
+_NO_RUNNER = {404: "There is no such runner", 412: "It becomes known again and again"}
 _BAD_CURSOR = {400: "The cursor is not one of this listing"}
 
 
 def add_admission(routes: Routes, admission: Admission) -> None:
     """Adds the routes by which somebody becomes known and gets tokens: nobody has one yet."""
+    gate = Gate()
 
     @routes.post("/v1/identities", access=Access.OPEN, status=201, refuses={403: "The code is worth nothing", **_AWAY})
     async def redeem_code(seen: Seen, message: RedeemCode) -> IdentityDetails | Problem:
         """Makes somebody known by a one-time code and a public key."""
-        identity = await admission.redeem(
-            message.code.secret, message.public_key, address=seen.address, request_id=seen.request_id
-        )
+        async with gate.passed():
+            identity = await admission.redeem(
+                message.code.secret, message.public_key, address=seen.address, request_id=seen.request_id
+            )
         return identity if isinstance(identity, Problem) else identity_details(identity)
 
     @routes.post("/v1/tokens", access=Access.OPEN, refuses={401: "Nobody is proven by this", **_AWAY})
     async def give_token(message: AskToken) -> TokenGiven:
         """Gives a token to whoever signed an assertion with the key of an identity."""
-        return await admission.give_token(message.assertion.secret.reveal())
+        async with gate.passed():
+            return await admission.give_token(message.assertion.secret.reveal())
 
 
 def add_invitations(
@@ -77,12 +82,13 @@ def add_invitations(
 
     @routes.get("/v1/invitations", access=Access.OPERATOR, refuses=_BAD_CURSOR)
     async def list_invitations(caller: Caller, query: PageQuery) -> InvitationPage:
-        """Lists the codes that can still be used, but not the codes themselves."""
+        """Lists invitations that can still be used, without their codes; to operators those of runners."""
 
         async def fetch(after: str | None, limit: int) -> list[Invitation]:
-            return await store.invitations(Page(scope=caller.tenant_id, after=after, limit=limit))
+            return await store.invitations(Page(scope=caller.tenant_id, after=after, limit=limit), role=role)
 
-        filters = ["invitations", caller.tenant_id]
+        role = None if caller.role is Role.ADMIN else Role.RUNNER
+        filters = ["invitations", caller.tenant_id, role]
         found, cursor = await page_of(
             query, fetch, cursors=cursors, filters=filters, key=lambda each: each.invitation_id
         )
@@ -96,7 +102,8 @@ def add_invitations(
     async def remove_invitation(author: Author, invitation_id: str) -> InvitationRemoved | Problem:
         """Makes a code worthless."""
         invitation = await store.find_invitation(invitation_id, scope=author.tenant_id)
-        if invitation is None or invitation.used_at is not None:
+        is_seen = invitation is not None and (author.role == Role.ADMIN or invitation.role is Role.RUNNER)
+        if invitation is None or not is_seen or invitation.used_at is not None:
             return NO_INVITATION
         removed = await clerk.remove(invitation, author=author)
         return removed or InvitationRemoved(invitation_id=invitation_id)
@@ -148,7 +155,7 @@ def add_identity_changes(
     async def revoke_identity(author: Author, identity_id: str) -> IdentityRevoked | Problem:
         """Trusts an identity no more; everyone may give up their own."""
         identity = await store.find_identity(identity_id, scope=author.tenant_id)
-        is_own = identity is not None and identity.subject == author.subject and identity.role is not Role.RUNNER
+        is_own = identity is not None and is_of(identity, author)
         if identity is None or not identity.is_live or not (is_own or author.role == Role.ADMIN):
             return NO_IDENTITY
         changed = await admission.revoke(author, identity)
@@ -159,13 +166,19 @@ def add_identity_changes(
 def add_revocation(routes: Routes, admission: Admission, *, standing: Rereads) -> None:
     """Adds the route by which a runner is trusted no more."""
 
-    @routes.post("/v1/runners/{runner_id}/revoke", access=Access.OPERATOR, refuses={404: "There is no such runner"})
+    @routes.post("/v1/runners/{runner_id}/revoke", access=Access.OPERATOR, refuses=_NO_RUNNER)
     async def revoke_runner(author: Author, runner_id: str) -> RunnerRevoked | Problem:
-        """Ends a runner's incarnation, its keys and its tokens; a new one-time code brings it back."""
+        """Ends a runner's incarnation, its keys, tokens and unused codes; a new one-time code brings it back."""
         if not await admission.revoke_runner(author, RunnerId(runner_id)):
             return NO_RUNNER
         await standing.tick()
         return RunnerRevoked(runner_id=runner_id)
+
+
+def is_of(identity: Identity, author: Author) -> bool:
+    """Whether it is one of the author's own keys: the same name in another tenant is somebody else."""
+    is_person = identity.role is not Role.RUNNER
+    return is_person and (identity.subject, identity.tenant_id) == (author.subject, author.tenant_id)
 
 
 def _tagged(identity: Identity) -> Tagged[IdentityDetails]:

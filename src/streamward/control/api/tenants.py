@@ -4,11 +4,13 @@ from dataclasses import replace
 
 from msgspec import UnsetType
 
+from streamward.control.admission import Admission
 from streamward.control.api.routing import Access, Routes, Tagged
 from streamward.control.clerk import Clerk
 from streamward.control.cursor import Cursors
 from streamward.control.listing import page_of
 from streamward.control.tags import check_tag, tag_of
+from streamward.control.trust import Rereads
 from streamward.model.camera import UNDATED
 from streamward.model.identity import Author, Caller
 from streamward.model.ids import TenantId
@@ -76,16 +78,25 @@ def _add_edits(routes: Routes, register: Register, clerk: Clerk) -> None:
         changed = await clerk.change(tenant, replace(tenant, name=name), author=author)
         return changed if isinstance(changed, Problem) else _tagged(changed)
 
+
+def add_tenant_removal(
+    routes: Routes, register: Register, *, clerk: Clerk, admission: Admission, standing: Rereads
+) -> None:
+    """Adds the route by which a tenant goes, and everyone who is known for it."""
+
     @routes.delete(
         "/v1/tenants/{tenant_id}", access=Access.ADMIN, of_all=True, refuses={**_NO_SUCH, 409: "It has sites"}
     )
     async def remove_tenant(author: Author, tenant_id: str, if_match: str) -> TenantRemoved | Problem:
-        """Removes a tenant that has no sites, in the state that was read."""
+        """Removes a tenant that has no sites, in the state that was read; its people are trusted no more."""
         tenant = await register.find_tenant(TenantId(tenant_id), scope=author.tenant_id)
         if tenant is None:
             return UNKNOWN
         check_tag(if_match, tenant)
-        return await clerk.remove(tenant, author=author) or TenantRemoved(tenant_id=tenant_id)
+        leaving = await admission.leaving(tenant.tenant_id)
+        hindered = await clerk.remove(tenant, author=author, also=leaving)
+        await standing.tick()
+        return hindered or TenantRemoved(tenant_id=tenant_id)
 
 
 def _tagged(tenant: Tenant) -> Tagged[TenantDetails]:

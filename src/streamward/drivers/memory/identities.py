@@ -12,8 +12,13 @@ from streamward.model.register import Doubt, Edit, Edited, Page, Redemption
 class MemoryIdentities(MemoryEdits):
     """The identity port on a `MemoryDatabase`."""
 
-    async def invitations(self, page: Page) -> list[Invitation]:
-        return listed(self._db.invitations, page, self._is_open)
+    async def invitations(
+        self, page: Page, *, role: Role | None = None, subject: str | None = None
+    ) -> list[Invitation]:
+        def is_wanted(code: Invitation) -> bool:
+            return self._is_open(code) and role in (None, code.role) and subject in (None, code.subject)
+
+        return listed(self._db.invitations, page, is_wanted)
 
     async def find_invitation(self, invitation_id: str, *, scope: TenantId | None) -> Invitation | None:
         found = self._db.invitations.get(invitation_id)
@@ -25,7 +30,8 @@ class MemoryIdentities(MemoryEdits):
             return None
         if not self._is_open(code):
             return self._given_before(code, redemption)
-        given = self._give(code, redemption)
+        has_place = code.tenant_id is None or code.tenant_id in self._db.tenants
+        given = self._give(code, redemption) if has_place else None
         if given is not None:
             now = self._db.now()
             used = replace(code, used_at=now, updated_at=now, revision=code.revision + 1)
@@ -85,11 +91,14 @@ class MemoryIdentities(MemoryEdits):
             public_key=redemption.public_key,
             updated_at=UNDATED,
         )
-        old = [
+        alike = [
             each
             for each in self._db.identities.values()
-            if code.role is Role.RUNNER and each.is_live and _name(each) == _name(fresh)
+            if code.role is each.role is Role.RUNNER and each.is_live and each.subject == fresh.subject
         ]
+        old = [each for each in alike if each.tenant_id == fresh.tenant_id]
+        if len(old) < len(alike):  # a runner of that name is another tenant's
+            return None
         now = self._db.now()
         replaced = [Edit(before=each, after=replace(each, revoked_at=now)) for each in old]
         outcome = self.apply([Edit(after=fresh), *replaced], author=author)

@@ -14,7 +14,7 @@ from streamward.drivers.sql.statement import IDENTITY, IN_SCOPE, INVITATION, sta
 from streamward.model.camera import UNDATED
 from streamward.model.identity import Author, Identity, Invitation, Role
 from streamward.model.ids import TenantId
-from streamward.model.register import Doubt, Edit, Edited, Page, Redemption
+from streamward.model.register import Doubt, Edit, Edited, NotEdited, Page, Redemption
 
 _INVITATIONS = f"SELECT {INVITATION.columns} FROM invitations AS v WHERE {IN_SCOPE.format('v')}"
 _IDENTITIES = f"SELECT {IDENTITY.columns} FROM identities AS i WHERE {IN_SCOPE.format('i')}"
@@ -31,7 +31,11 @@ _GIVEN = statement(
     " AND i.identity_id = :identity_id AND i.public_key = :public_key AND i.revoked_at IS NULL",
     IDENTITY,
 )
-_LIVE_OF = statement(f"{_IDENTITIES} AND i.subject = :subject AND i.role = 'runner' AND i.revoked_at IS NULL", IDENTITY)
+_LIVE_OF = statement(
+    f"SELECT {IDENTITY.columns} FROM identities AS i WHERE i.subject = :subject AND i.role = 'runner'"
+    " AND coalesce(i.tenant_id, '') = coalesce(:tenant_id, '') AND i.revoked_at IS NULL",
+    IDENTITY,
+)
 _ADMINS = statement(
     "SELECT EXISTS (SELECT 1 FROM identities AS i WHERE i.role = 'admin' AND i.tenant_id IS NULL"
     " AND i.revoked_at IS NULL) AS is_live",
@@ -56,19 +60,24 @@ class SqlIdentities(SqlEdits):
         now = f"({dialect.now})"
         self._open_sql = statement(
             f"{_INVITATIONS} AND v.used_at IS NULL AND v.expires_at > {now} AND v.invitation_id > coalesce(:after, '')"
+            " AND v.role = coalesce(:role, v.role) AND v.subject = coalesce(:subject, v.subject)"
             " ORDER BY v.invitation_id LIMIT :limit",
             INVITATION,
         )
         self._use_sql = statement(
             f"UPDATE invitations AS v SET used_at = {now}, updated_at = {now}, revision = v.revision + 1"
             f" WHERE v.code_hash = :code_hash AND v.used_at IS NULL AND v.expires_at > {now}"
+            " AND (v.tenant_id IS NULL OR EXISTS (SELECT 1 FROM tenants AS e WHERE e.tenant_id = v.tenant_id))"
             f" {dialect.returning('v', *INVITATION.names)}",
             INVITATION,
         )
 
-    async def invitations(self, page: Page) -> list[Invitation]:
+    async def invitations(
+        self, page: Page, *, role: Role | None = None, subject: str | None = None
+    ) -> list[Invitation]:
+        params = {**paged(page), "role": role, "subject": subject, **self._db.moment()}
         async with self._db.single() as connection:
-            found = await connection.execute(self._open_sql, {**paged(page), **self._db.moment()})
+            found = await connection.execute(self._open_sql, params)
             return [invitation_of(row) for row in found.all()]
 
     async def find_invitation(self, invitation_id: str, *, scope: TenantId | None) -> Invitation | None:
@@ -120,7 +129,10 @@ class SqlIdentities(SqlEdits):
             ]
 
     async def _give(self, tx: AsyncConnection, code: Invitation, redemption: Redemption) -> Identity | None:
-        """A new identity; a runner has one at a time, so that the key of a machine that was lost is worth nothing."""
+        """A new identity; a runner has one at a time, so that the key of a machine that was lost is worth nothing.
+
+        An index holds to that whoever comes at the same moment, and whoever comes for another tenant: they get None.
+        """
         author = Author(
             subject=code.subject,
             role=code.role,
@@ -136,15 +148,19 @@ class SqlIdentities(SqlEdits):
             public_key=redemption.public_key,
             updated_at=UNDATED,
         )
-        edits = [Edit(after=fresh)]
-        if code.role is Role.RUNNER:
-            now = await self._db.now(EngineSession(tx))
-            found = await tx.execute(_LIVE_OF, {"subject": code.subject, "scope": code.tenant_id})
-            old = [identity_of(row) for row in found.all()]
-            edits += [Edit(before=each, after=replace(each, revoked_at=now)) for each in old]
-        outcome = await self.apply(tx, edits, author=author)
+        if code.role is Role.RUNNER and isinstance(await self._replace(tx, code, author=author), NotEdited):
+            return None
+        outcome = await self.apply(tx, [Edit(after=fresh)], author=author)
         given = outcome.things[0] if isinstance(outcome, Edited) else None
         return given if isinstance(given, Identity) else None
+
+    async def _replace(self, tx: AsyncConnection, code: Invitation, *, author: Author) -> Edited | NotEdited:
+        """Revokes the identity that a runner has."""
+        now = await self._db.now(EngineSession(tx))
+        found = await tx.execute(_LIVE_OF, {"subject": code.subject, "tenant_id": code.tenant_id})
+        old = [identity_of(row) for row in found.all()]
+        edits = [Edit(before=each, after=replace(each, revoked_at=now)) for each in old]
+        return await self.apply(tx, edits, author=author)
 
     async def _given_before(self, tx: AsyncConnection, redemption: Redemption) -> Identity | None:
         """The answer may have been lost: whoever used the code with this key asks again."""

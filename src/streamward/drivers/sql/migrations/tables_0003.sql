@@ -37,6 +37,9 @@ CREATE TABLE identities (
 
 CREATE INDEX identities_by_subject ON identities (subject)
 
+-- A runner has one key at a time, whoever redeems codes at the same moment, and one name has one tenant.
+CREATE UNIQUE INDEX identities_one_live_runner ON identities (subject) WHERE role = 'runner' AND revoked_at IS NULL
+
 CREATE INDEX identities_in_doubt ON identities (identity_id) WHERE revision > 1 OR revoked_at IS NOT NULL
 
 -- Who changed what (S4-51). Written with the change itself, and never again.
