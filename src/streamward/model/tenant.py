@@ -33,3 +33,8 @@ def check_own(chosen: str, *, scope: TenantId | None) -> str:
     if scope is not None and not is_uuid(chosen) and not chosen.startswith(f"{scope}-"):
         raise IdOutsideTenant(scope)
     return chosen
+
+
+def overlap(one: TenantId, other: TenantId) -> bool:
+    """Whether people of both could choose the same id, so that one could learn what the other has."""
+    return one.startswith(f"{other}-") or other.startswith(f"{one}-")

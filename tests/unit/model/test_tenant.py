@@ -3,7 +3,7 @@
 import pytest
 
 from streamward.model.ids import TenantId
-from streamward.model.tenant import IdOutsideTenant, check_own
+from streamward.model.tenant import IdOutsideTenant, check_own, overlap
 
 NORTH = TenantId("north")
 
@@ -21,3 +21,9 @@ def test_any_other_id_is_refused_whether_it_is_taken_or_not(chosen):
 
 def test_somebody_of_the_whole_installation_chooses_freely():
     assert check_own("cam-1", scope=None) == "cam-1"
+
+
+@pytest.mark.parametrize(("other", "expected"), [("north-east", True), ("north", False), ("northern", False)])
+def test_tenants_overlap_if_one_could_choose_the_ids_of_the_other(other, expected):
+    assert overlap(NORTH, TenantId(other)) is expected
+    assert overlap(TenantId(other), NORTH) is expected

@@ -15,8 +15,8 @@ from streamward.model.camera import UNDATED
 from streamward.model.identity import Author, Caller
 from streamward.model.ids import TenantId
 from streamward.model.register import Page, Register
-from streamward.model.tenant import Tenant
-from streamward.protocol.fields import PageQuery
+from streamward.model.tenant import Tenant, overlap
+from streamward.protocol.fields import LARGEST_PAGE, PageQuery
 from streamward.protocol.problem import Problem
 from streamward.protocol.tenants import (
     ChangeTenant,
@@ -28,6 +28,12 @@ from streamward.protocol.tenants import (
 )
 
 UNKNOWN = Problem(title="Not Found", status=404, detail="there is no such tenant", reason="tenant-unknown")
+OVERLAPS = Problem(
+    title="Conflict",
+    status=409,
+    detail="a tenant's id must not be the beginning of another's up to a hyphen: both could choose the same ids",
+    reason="tenant-overlaps",
+)
 _NO_SUCH = {404: "There is no such tenant"}
 
 
@@ -55,12 +61,18 @@ def add_tenants(routes: Routes, register: Register, *, clerk: Clerk, cursors: Cu
 
 def _add_edits(routes: Routes, register: Register, clerk: Clerk) -> None:
     @routes.post(
-        "/v1/tenants", access=Access.ADMIN, of_all=True, status=201, refuses={409: "The id or the key is taken"}
+        "/v1/tenants",
+        access=Access.ADMIN,
+        of_all=True,
+        status=201,
+        refuses={409: "The id or the key is taken, or it overlaps"},
     )
     async def create_tenant(
         author: Author, message: CreateTenant, once_key: str | None
     ) -> Tagged[TenantDetails] | Problem:
         """Adds a tenant."""
+        if await _overlaps(register, TenantId(message.tenant_id)):
+            return OVERLAPS
         tenant = Tenant(tenant_id=TenantId(message.tenant_id), name=message.name, updated_at=UNDATED)
         added = await clerk.create(tenant, author=author, message=message, once_key=once_key)
         return added if isinstance(added, Problem) else _tagged(added)
@@ -97,6 +109,16 @@ def add_tenant_removal(
         hindered = await clerk.remove(tenant, author=author, also=leaving)
         await standing.tick()
         return hindered or TenantRemoved(tenant_id=tenant_id)
+
+
+async def _overlaps(register: Register, tenant_id: TenantId) -> bool:
+    """Whether any tenant overlaps; two admins who add two such tenants in the same moment are not kept from it."""
+    after: str | None = None
+    while found := await register.tenants(Page(scope=None, after=after, limit=LARGEST_PAGE)):
+        if any(overlap(tenant_id, each.tenant_id) for each in found):
+            return True
+        after = found[-1].tenant_id
+    return False
 
 
 def _tagged(tenant: Tenant) -> Tagged[TenantDetails]:
