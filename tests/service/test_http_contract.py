@@ -5,6 +5,7 @@ that each route meets each kind of refusal, and that the document itself is whol
 """
 
 import logging
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -14,40 +15,10 @@ from streamward.leases.store import StoreUnavailable
 from streamward.model.identity import Role
 from streamward.protocol.codec import MAX_BODY
 from tests.support.app import Client, ControlUnderTest
+from tests.support.operations import DOCUMENT, OPERATIONS, Names, body_kind, call_of
 
-DOCUMENT: dict[str, Any] = ControlUnderTest().app.openapi()
-OPERATIONS = [(path, method) for path, methods in DOCUMENT["paths"].items() for method in methods]
 GUARDED = [each for each in OPERATIONS if DOCUMENT["paths"][each[0]][each[1]]["security"]]
-WITH_BODY = [each for each in OPERATIONS if "requestBody" in DOCUMENT["paths"][each[0]][each[1]]]
-IMPORT = ("/v1/cameras/import", "post")
-FILES = {IMPORT, ("/v1/cameras/export", "get")}
-WAITING = {"/v1/wait", "/v1/cameras/changes"}
-FILE = "camera_uuid,site_id,rtsp_url\ncam-2,site-a,rtsp://192.0.2.7/1\n"
-MINIMAL: dict[str, dict[str, Any]] = {
-    "AcquireCamera": {"runner_id": "r1", "camera_uuid": "cam-1", "ttl_seconds": 10},
-    "RenewCamera": {"runner_id": "r1", "camera_uuid": "cam-1", "ttl_seconds": 10},
-    "ReleaseCamera": {"runner_id": "r1", "camera_uuid": "cam-1"},
-    "AcquireCameras": {"runner_id": "r1", "limit": 1},
-    "RenewCameras": {"runner_id": "r1", "cameras": []},
-    "ReleaseCameras": {"runner_id": "r1", "cameras": []},
-    "ReclaimCamera": {"camera_uuid": "cam-1", "version": 1},
-    "RegisterRunner": {"runner_id": "r1"},
-    "Heartbeat": {"runner_id": "r1", "streams_owned": 0},
-    "ReleaseAll": {"runner_id": "r1"},
-    "ChangeRunner": {},
-    "NamedDial": {},
-    "CreateCamera": {"site_id": "site-a", "rtsp_url": "rtsp://192.0.2.7/1"},
-    "ChangeCamera": {},
-    "CreateSite": {"site_id": "site-new", "tenant_id": "t-01"},
-    "ChangeSite": {},
-    "StreamReports": {"items": []},
-    "CreateTenant": {"tenant_id": "t-new"},
-    "ChangeTenant": {},
-    "CreateInvitation": {"subject": "bob", "role": "viewer"},
-    "RedeemCode": {"code": "AAAA", "public_key": "A" * 43},
-    "ChangeIdentity": {},
-    "AskToken": {"assertion": "x"},
-}
+WITH_BODY = [each for each in OPERATIONS if body_kind(*each) is not None]
 NOT_JSON = {
     ("/metrics", "200"): ["text/plain"],
     ("/v1/cameras/export", "200"): ["text/csv", "application/x-ndjson"],
@@ -90,22 +61,7 @@ class Failing:
 
 
 def filled(path: str) -> str:
-    names = {"camera_uuid": "cam-1", "runner_id": "r1", "site_id": "site-a", "tenant_id": "t-01"}
-    return path.format(**names, invitation_id="inv-1", identity_id="id-1")
-
-
-def body_of(path: str, method: str) -> dict[str, Any] | None:
-    operation = DOCUMENT["paths"][path][method]
-    if "requestBody" not in operation or (path, method) in FILES:
-        return None
-    return MINIMAL[operation["requestBody"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]]
-
-
-def sent(path: str, method: str) -> dict[str, Any]:
-    """A body that the route takes."""
-    if (path, method) == IMPORT:
-        return {"content": FILE, "headers": {"Content-Type": "text/csv"}}
-    return {"json": body_of(path, method), "headers": {"If-Match": "*"}}
+    return path.format(**asdict(Names()))
 
 
 def fitting(control: ControlUnderTest, path: str, method: str) -> Client:
@@ -119,9 +75,8 @@ def is_for_people(path: str, method: str) -> bool:
 
 
 async def call(client: Client, path: str, method: str) -> int:
-    query = {"timeout_s": 0} if path in WAITING else {}
-    answer = await client.call(method.upper(), filled(path), params=query, **sent(path, method))
-    return answer.status_code
+    made = call_of(path, method, Names())
+    return (await client.call(made.method, made.path, **made.request)).status_code
 
 
 @pytest.mark.parametrize(("path", "method"), OPERATIONS)
@@ -145,7 +100,7 @@ async def test_a_token_of_the_wrong_role_is_403_where_that_is_documented(path: s
     assert (await call(client, path, method) == 403) is is_documented
 
 
-@pytest.mark.parametrize(("path", "method"), [each for each in WITH_BODY if each not in FILES])
+@pytest.mark.parametrize(("path", "method"), WITH_BODY)
 @pytest.mark.parametrize(
     ("content", "kind", "status"),
     [
@@ -178,7 +133,7 @@ async def test_what_nobody_expected_is_a_bare_500_and_a_log_line_with_the_stack(
     path: str, method: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     control = ControlUnderTest(store=lambda _: Failing(Unreachable("password=hunter2")))
-    answer = await control.runner().call(method.upper(), filled(path), json=body_of(path, method))
+    answer = await control.runner().call(method.upper(), filled(path), json=call_of(path, method, Names()).body)
     assert answer.status_code == 500
     assert answer.json()["detail"] == "the control plane failed on this call"
     assert "hunter2" not in answer.text
