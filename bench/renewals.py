@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from functools import partial
 from itertools import count
+from operator import attrgetter
+from statistics import median
 
 import asyncpg
 from sqlalchemy.dialects.postgresql.asyncpg import dialect
@@ -43,28 +45,30 @@ async def over_http(process: ControlProcess) -> Rate:
         await _close(callers)
 
 
-async def singles(process: ControlProcess) -> dict[str, Rate]:
-    """One lease at a time, in the specification's single forms."""
+async def singles(process: ControlProcess, *, passes: int) -> dict[str, list[Rate]]:
+    """One lease at a time, in the specification's single forms; slowest pass first."""
     callers = await _callers(process)
+    calls: dict[str, Sequence[Call]] = {
+        "renewals": [partial(_renew_one, caller, runner) for runner, caller in enumerate(callers)],
+        "releases and acquisitions": [_swapping(caller, runner) for runner, caller in enumerate(callers)],
+    }
     try:
-        renews = [partial(_renew_one, caller, runner) for runner, caller in enumerate(callers)]
-        swaps = [_swapping(caller, runner) for runner, caller in enumerate(callers)]
         return {
-            "renewals": await measure(renews, seconds=SECONDS),
-            "releases and acquisitions": await measure(swaps, seconds=SECONDS),
+            name: sorted([await measure(each, seconds=SECONDS) for _ in range(passes)], key=attrgetter("per_second"))
+            for name, each in calls.items()
         }
     finally:
         await _close(callers)
 
 
-async def growth(url: str, sizes: Sequence[int]) -> dict[int, float]:
+async def growth(url: str, sizes: Sequence[int], *, passes: int) -> dict[int, float]:
     """Seconds of one renewal, in statements of forty from one caller, by how many cameras there are."""
-    costs: dict[int, float] = {}
-    for size in sizes:
+    took: dict[int, list[float]] = {size: [] for size in sizes}
+    for size in [*sizes] * passes:  # each size again and again: the machine's bad moments hit all alike
         await fill(url, cameras=size)
         rate = await bare(url, callers=1)
-        costs[size] = rate.p50_ms / 1e3 / LEASES_PER_RUNNER  # the median: a commit at times waits for the disk
-    return costs
+        took[size].append(rate.p50_ms / 1e3 / LEASES_PER_RUNNER)  # the median: a commit at times waits for the disk
+    return {size: median(each) for size, each in took.items()}
 
 
 async def _statement(connection: asyncpg.Connection, compiled: SQLCompiler, runner: int) -> Call:
