@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from streamward.drivers.sql import SqlStore, downgrade, migrate
-from streamward.drivers.sql.engine import connect_postgres
+from streamward.drivers.sql.engine import POOL_SIZE, connect_postgres
 from streamward.leases.lease import DenialReason, Denied
 from streamward.leases.store import Claim, Granted, Named, OpenClaim, StoreUnavailable
 from streamward.model.ids import CameraId
@@ -139,6 +139,22 @@ async def test_no_call_hangs_on_a_lock(url):
         async with locked(url, "runners"), asyncio.timeout(5):
             with pytest.raises(StoreUnavailable):
                 await store.heartbeat(ONE)
+
+
+@pytest.mark.parametrize("row", ["runners", "stream_leases WHERE camera_uuid = 'cam-1'"])
+async def test_acquires_given_up_in_the_middle_leave_nothing_locked_and_no_connection_taken(url, row):
+    claims = [Claim(owner=ONE, camera_id=CameraId(camera_id)) for camera_id in CAMERAS]
+    async with control_planes(url) as [store]:
+        await with_cameras(store, *CAMERAS)
+        await with_runners(store, ONE)
+        async with locked(url, row):
+            asked = [asyncio.create_task(store.acquire(claims[1])) for _ in range(2 * POOL_SIZE)]
+            await asyncio.wait(asked, timeout=0.2)  # they wait for the row, for each other, and for a connection
+            for task in asked:
+                task.cancel()
+            await asyncio.wait(asked)
+        outcomes = [await store.acquire(claim) for claim in claims]
+    assert {type(outcome) for outcome in outcomes} == {Granted}
 
 
 async def test_connections_that_died_while_idle_cost_one_call_at_most(url, postgres: PostgresServer, emptied: str):

@@ -6,6 +6,7 @@ than everything else that the control plane does for it. The pool and the statem
 Not guaranteed: SQLAlchemy's conversions of values. PostgreSQL's driver needs none for the types of `statement`.
 """
 
+import asyncio
 from collections import namedtuple
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -14,6 +15,7 @@ from typing import Any, Protocol
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from sqlalchemy.util.concurrency import greenlet_spawn
 
+from streamward.drivers.sql.engine import CALL_TIMEOUT, POOL_SIZE
 from streamward.drivers.sql.statement import Statement
 
 Params = Mapping[str, Any]
@@ -71,6 +73,7 @@ class DriverSessions:
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
         self._compiled: dict[Statement, _Compiled] = {}
+        self._turns = asyncio.Semaphore(POOL_SIZE)  # to wait in the pool's own queue costs a task for each call
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Session]:
@@ -94,11 +97,16 @@ class DriverSessions:
 
     @asynccontextmanager
     async def _driver(self) -> AsyncIterator[Any]:
-        pooled = await self._engine.raw_connection()
+        async with asyncio.timeout(CALL_TIMEOUT):
+            await self._turns.acquire()
         try:
-            yield pooled.driver_connection
+            pooled = await self._engine.raw_connection()
+            try:
+                yield pooled.driver_connection
+            finally:
+                await greenlet_spawn(pooled.close)
         finally:
-            await greenlet_spawn(pooled.close)
+            self._turns.release()
 
     def _find(self, asked: Statement) -> _Compiled:
         if asked not in self._compiled:
