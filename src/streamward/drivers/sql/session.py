@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.util.concurrency import greenlet_spawn
 
 from streamward.drivers.sql.engine import CALL_TIMEOUT, POOL_SIZE
@@ -78,7 +79,8 @@ class DriverSessions:
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Session]:
         """Several statements, all or nothing; one that was left half done ends with its connection."""
-        async with self._driver() as driver:
+        async with self._pooled() as pooled:
+            driver: Any = pooled.driver_connection
             is_done = False
             try:
                 await driver.execute("BEGIN")
@@ -87,22 +89,22 @@ class DriverSessions:
                 is_done = True
             finally:
                 if not is_done:
-                    driver.terminate()  # the pool replaces it
+                    await greenlet_spawn(pooled.invalidate)
 
     @asynccontextmanager
     async def single(self) -> AsyncIterator[Session]:
         """Statements that commit by themselves."""
-        async with self._driver() as driver:
-            yield DriverSession(driver, self._find)
+        async with self._pooled() as pooled:
+            yield DriverSession(pooled.driver_connection, self._find)
 
     @asynccontextmanager
-    async def _driver(self) -> AsyncIterator[Any]:
+    async def _pooled(self) -> AsyncIterator[PoolProxiedConnection]:
         async with asyncio.timeout(CALL_TIMEOUT):
             await self._turns.acquire()
         try:
             pooled = await self._engine.raw_connection()
             try:
-                yield pooled.driver_connection
+                yield pooled
             finally:
                 await greenlet_spawn(pooled.close)
         finally:
