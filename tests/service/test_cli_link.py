@@ -12,10 +12,10 @@ from streamward import __version__
 from streamward.cli import refusal
 from streamward.cli.bearer import bearer
 from streamward.cli.failure import CommandFailed, ExitCode
-from streamward.cli.link import Link, place, trust
+from streamward.cli.link import File, Link, place, trust
 from streamward.protocol.cameras import CameraPage, CameraRemoved
 from streamward.protocol.codec import encode
-from streamward.protocol.problem import MEDIA_TYPE, Problem
+from streamward.protocol.problem import MEDIA_TYPE, LineFault, Problem
 from streamward.settings import Settings
 from tests.support.answering import Canned, answering
 
@@ -181,3 +181,30 @@ def test_a_token_that_cannot_be_sent_is_not_repeated(tmp_path: Path, token: str)
     with pytest.raises(refusal.NotSignedIn) as refused:
         bearer(Settings.model_validate({"data": tmp_path, "token": token}), OPENLY)
     assert token not in str(refused.value)
+
+
+def test_a_file_is_sent_as_what_it_is_and_its_faults_come_back() -> None:
+    fault = LineFault(line=2, camera_uuid=None, detail="there is no such site", reason="site-unknown")
+    body = encode(Problem(title="No", status=422, detail="nothing", reason="import-refused", lines=[fault]))
+    file = File("text/csv", b"hunter2")
+    with (
+        answering(Canned(status=422, body=body, kind=MEDIA_TYPE)) as stranger,
+        pytest.raises(refusal.LinesRefused) as failed,
+    ):
+        Link(stranger.url, bearer=lambda: "t").send("/v1/cameras/import", file, CameraRemoved, {"dry_run": True})
+    assert failed.value.problem.lines == [fault]
+    [(method, path, headers)] = stranger.asked
+    assert (method, path, headers["content-type"]) == ("POST", "/v1/cameras/import?dry_run=true", "text/csv")
+    assert "hunter2" not in repr(file)
+
+
+def test_a_file_comes_in_parts_and_one_that_is_cut_short_is_told() -> None:
+    whole = Canned(body=b"x" * 100_000, kind="text/csv")
+    short = Canned(body=b"x" * 10, kind="text/csv", headers={"Content-Length": "11"})
+    chunked = Canned(body=b"5\r\nhello\r\n", kind="text/csv", headers={"Transfer-Encoding": "chunked"})
+    with answering(whole, short, chunked, refused(403, "wrong-role")) as stranger:
+        link = Link(stranger.url, bearer=lambda: "t")
+        assert b"".join(link.download("/v1/cameras/export")) == whole.body
+        for expected in (refusal.CutShort, refusal.CutShort, refusal.NotAllowed):
+            with pytest.raises(expected):
+                list(link.download("/v1/cameras/export"))

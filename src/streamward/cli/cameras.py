@@ -4,10 +4,13 @@ from typing import Annotated, Any
 
 import typer
 
+from streamward.cli import transfer
 from streamward.cli.options import AsJson, IfMatch, Yes, confirm, group
 from streamward.cli.password import PasswordFile, User, check_url, read_password
 
 app = group("Lists, adds, changes and removes cameras, and tells why one does not run.")
+app.command("import")(transfer.import_cameras)
+app.command("export")(transfer.export_cameras)
 
 CameraUuid = Annotated[str, typer.Argument(metavar="CAMERA", help="The camera's id.")]
 Processed = Annotated[

@@ -4,10 +4,11 @@ A token goes to the configured address and nowhere else: no redirect is followed
 waits longer than its timeout, and no answer is read beyond a bound.
 """
 
+import contextlib
 import http.client
 import ssl
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
@@ -23,6 +24,7 @@ from streamward.protocol.problem import MEDIA_TYPE, Problem
 VERSION = "Streamward-Version"
 CONNECT_TIMEOUT = 3.0
 ANSWER_TIMEOUT = 15.0  # seconds of silence
+FILE_TIMEOUT = 120.0  # seconds; 10,000 cameras take some
 LARGEST_ANSWER = 1 << 25  # bytes; a page of 1,000 cameras has half a million
 
 
@@ -69,6 +71,14 @@ class Raw:
             return parsedate_to_datetime(self.headers["date"]).astimezone(UTC)
         except (KeyError, ValueError):
             return None
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file to be sent; it may hold passwords."""
+
+    media_type: str
+    content: bytes = field(repr=False)
 
 
 class Link:
@@ -121,6 +131,24 @@ class Link:
                 raise refusal.NotStreamward(self._url, "a listing that does not end")
             cursor = page.next_cursor
 
+    def send(self, path: str, file: File, kind: type[T], query: Query | None = None) -> Answer[T]:
+        """Sends a file, and waits longer for what becomes of it."""
+        headers = {"Authorization": f"Bearer {self._bearer()}", "Content-Type": file.media_type}
+        raw = self._exchange("POST", path + _written(query), headers, file.content, timeout=FILE_TIMEOUT)
+        return self._answer(raw, kind)
+
+    def download(self, path: str, query: Query | None = None) -> Iterator[bytes]:
+        """A file, part by part; one that was cut short fails at its end."""
+        headers = {"Authorization": f"Bearer {self._bearer()}"}
+        with self._opened("GET", path + _written(query), headers, None, timeout=ANSWER_TIMEOUT) as answer:
+            if answer.status != HTTPStatus.OK:
+                self._accept(_raw(answer, answer.read(LARGEST_ANSWER)))
+            self._compare(answer.getheader(VERSION))
+            while part := answer.read(1 << 16):
+                yield part
+            if answer.length:  # of one whose length was told the library bears a shorter one
+                raise refusal.CutShort(self._url)
+
     def ask(self, path: str) -> Raw:
         """Asks without a token, for whatever answers there."""
         return self._exchange("GET", path, {})
@@ -140,34 +168,57 @@ class Link:
         if etag is not None:
             headers["If-Match"] = etag
         raw = self._exchange(method, path + _written(query), headers, None if message is None else encode(message))
+        return self._answer(raw, kind)
+
+    def _answer(self, raw: Raw, kind: type[T]) -> Answer[T]:
+        self._accept(raw)
+        return Answer(body=self._body(raw, kind), etag=raw.headers.get("etag"), at=raw.at or datetime.now(UTC))
+
+    def _accept(self, raw: Raw) -> None:
+        """Raises what a refusal stands for."""
         self._compare(raw.version)
         if raw.status >= HTTPStatus.MULTIPLE_CHOICES:
             seen = refusal.Seen(
                 url=self._url, version=raw.version, at=raw.at, call_id=raw.headers.get("x-request-id", "unknown")
             )
             raise refusal.of(self._problem(raw), seen)
-        return Answer(body=self._body(raw, kind), etag=raw.headers.get("etag"), at=raw.at or datetime.now(UTC))
 
-    def _exchange(self, method: str, path: str, headers: dict[str, str], body: bytes | None = None) -> Raw:
-        sent = {**headers, "Accept": "application/json", "User-Agent": f"streamward/{__version__}"}
+    def _exchange(
+        self,
+        method: str,
+        path: str,
+        headers: dict[str, str],
+        body: bytes | None = None,
+        *,
+        timeout: float = ANSWER_TIMEOUT,
+    ) -> Raw:
+        with self._opened(method, path, headers, body, timeout=timeout) as answer:
+            return _raw(answer, answer.read(LARGEST_ANSWER))
+
+    @contextlib.contextmanager
+    def _opened(
+        self, method: str, path: str, headers: dict[str, str], body: bytes | None, *, timeout: float
+    ) -> Iterator[http.client.HTTPResponse]:
+        """An answer that is still to be read; whatever fails until that is done is told in one sentence."""
+        sent = {"Accept": "*/*", "User-Agent": f"streamward/{__version__}", "Connection": "close"}
         if body is not None:
             sent["Content-Type"] = "application/json"
         connection = self._connection()
         try:
             connection.connect()
-            connection.sock.settimeout(ANSWER_TIMEOUT)
-            connection.request(method, self._place.path + path, body=body, headers={**sent, "Connection": "close"})
-            answer = connection.getresponse()
-            told = answer.read(LARGEST_ANSWER)
+            connection.sock.settimeout(timeout)
+            connection.request(method, self._place.path + path, body=body, headers=sent | headers)
+            yield connection.getresponse()
         except ssl.SSLError as err:
             raise refusal.tls(self._url, err) from err
         except (OSError, UnicodeError) as err:  # a name that cannot be one is as far away as a host that is off
             raise refusal.away(self._url, err) from err
+        except http.client.IncompleteRead as err:
+            raise refusal.CutShort(self._url) from err
         except http.client.HTTPException as err:
             raise refusal.NotStreamward(self._url, "no HTTP") from err
         finally:
             connection.close()
-        return Raw(status=answer.status, headers={k.lower(): v for k, v in answer.getheaders()}, body=told)
 
     def _connection(self) -> http.client.HTTPConnection:
         host, port = self._place.hostname or "", self._place.port
@@ -200,6 +251,10 @@ class Link:
             f"the control plane has version {version} and this program {__version__}: what follows may differ; "
             "install the same version here"
         )
+
+
+def _raw(answer: http.client.HTTPResponse, body: bytes) -> Raw:
+    return Raw(status=answer.status, headers={k.lower(): v for k, v in answer.getheaders()}, body=body)
 
 
 def place(*parts: str) -> str:

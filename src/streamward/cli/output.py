@@ -5,6 +5,7 @@ a table fits its width, long cells end in `…`; elsewhere cells are whole. What
 control characters, whatever it is: a terminal acts on them.
 """
 
+import contextlib
 import shutil
 import sys
 import time
@@ -128,6 +129,19 @@ def counted(things: Iterable[T], noun: str) -> Iterator[T]:
             shown = True
         yield thing
     if shown:
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def working(sentence: str) -> Iterator[None]:
+    """A person at a terminal sees what is being done, until it is."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    print(f"{sentence}…", end="", file=sys.stderr, flush=True)
+    try:
+        yield
+    finally:
         print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 

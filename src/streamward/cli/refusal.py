@@ -104,6 +104,21 @@ class NotFound(CommandFailed):
     exit_code = ExitCode.NOT_FOUND
 
 
+class CutShort(CommandFailed):
+    """An answer without its end."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(f"the answer of the control plane at {url} was cut short: its log says why; try again")
+
+
+class LinesRefused(CommandFailed):
+    """A file with lines that cannot be done."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.detail)
+        self.problem = problem
+
+
 class ChangedMeanwhile(CommandFailed):
     """Somebody else was quicker."""
 
@@ -126,7 +141,7 @@ def of(problem: Problem, seen: Seen) -> CommandFailed:
         case status if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             return CommandFailed(_failed(problem, seen.call_id))
         case _:
-            return CommandFailed(problem.detail)
+            return CommandFailed(problem.detail) if problem.lines is None else LinesRefused(problem)
 
 
 def away(url: str, err: OSError | UnicodeError) -> CommandFailed:
