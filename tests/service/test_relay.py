@@ -9,7 +9,8 @@ import pytest
 
 from streamward.control.relay import IN_FLIGHT, AnnouncementPublished, AnnouncementRefused, AnnouncingFailed, Relay
 from streamward.model.announcement import Announcement
-from streamward.model.broker import BrokerAway, Published, Refused
+from streamward.model.bus import BusAway, Published, Refused
+from streamward.model.message import Message
 from streamward.runtime.journal import Journal
 from streamward.runtime.service import Service
 from streamward.runtime.virtual_time import run
@@ -31,17 +32,17 @@ class FakeBroker:
         self.in_flight = 0
         self.most_in_flight = 0
 
-    async def publish(self, announcement: Announcement) -> Published | Refused:
+    async def publish(self, message: Message) -> Published | Refused:
         self.tries += 1
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
         await asyncio.sleep(self.takes())
         self.in_flight -= 1
         if self.is_away:
-            raise BrokerAway("mq:5672", "connection refused", retry_in=2.0)
-        if announcement.routing_key.rpartition(".")[2] in self.unwanted:
+            raise BusAway("mq:5672", "connection refused", retry_in=2.0)
+        if message.routing_key.rpartition(".")[2] in self.unwanted:
             return Refused("not confirmed")
-        self.taken.append(announcement.position)
+        self.taken.append(int(message.message_id.removeprefix("event-")))
         return Published()
 
     async def close(self) -> None: ...
@@ -108,7 +109,7 @@ def test_a_broker_that_is_away_is_told_once_per_interval_and_nothing_is_lost() -
         relayed.broker.is_away = True
         await asyncio.sleep(59)
         assert [(each.times, str(each.error)) for each in relayed.failures] == [
-            (1, "the broker mq:5672 cannot be used: connection refused")
+            (1, "the event bus mq:5672 cannot be used: connection refused")
         ]
         await asyncio.sleep(6)
         assert len(relayed.failures) == 2

@@ -94,7 +94,7 @@ def test_a_broker_that_hangs_up_is_told_once_without_its_password_and_stops_noth
             assert operator.get("/ready").status_code == 200
             assert process.stop()[0] == 0
     (log,) = (path.read_text() for path in tmp_path.glob("*.log"))
-    assert log.count(f"the broker {address} cannot be used") == 1
+    assert log.count(f"the event bus {address} cannot be used") == 1
     assert "hunter2" not in log
     assert "aiormq" not in log
 

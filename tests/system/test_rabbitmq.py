@@ -12,9 +12,9 @@ import pytest
 from aio_pika.abc import AbstractIncomingMessage, AbstractQueue
 
 from streamward.control.relay import AnnouncementPublished, AnnouncingFailed, Relay
-from streamward.drivers.amqp import PATIENCE, AmqpPublisher, Patience
+from streamward.drivers.amqp import PATIENCE, AmqpBus, Broker, Patience
 from streamward.model.announcement import EXCHANGE
-from streamward.model.broker import BrokerAway, Published, Refused
+from streamward.model.bus import BusAway, Published, Refused
 from streamward.model.secret import Secret
 from streamward.runtime.clock import SystemClock
 from streamward.runtime.journal import Journal
@@ -27,8 +27,8 @@ BRIEF = Patience(connect=0.5, confirm=0.5, close=0.2)
 
 
 @contextlib.asynccontextmanager
-async def publishing(url: str, patience: Patience = PATIENCE) -> AsyncIterator[AmqpPublisher]:
-    publisher = AmqpPublisher(Secret(url), source="/control", clock=SystemClock(), patience=patience)
+async def publishing(url: str, patience: Patience = PATIENCE) -> AsyncIterator[AmqpBus]:
+    publisher = AmqpBus(Broker(url=Secret(url), clock=SystemClock(), patience=patience))
     before = asyncio.all_tasks()
     try:
         yield publisher
@@ -65,8 +65,8 @@ async def taken(queue: AbstractQueue, *, until: Callable[[set[str | None]], bool
 
 async def refusal(url: str, patience: Patience = PATIENCE) -> str:
     async with publishing(url, patience) as publisher:
-        with pytest.raises(BrokerAway) as away:
-            await publisher.publish(an_announcement(1))
+        with pytest.raises(BusAway) as away:
+            await publisher.publish(an_announcement(1).message)
     assert PASSWORD not in f"{away.value!r} {away.value}"
     assert away.value.__cause__ is None
     return away.value.why
@@ -75,7 +75,7 @@ async def refusal(url: str, patience: Patience = PATIENCE) -> str:
 async def test_a_bound_consumer_gets_what_was_announced(rabbitmq: RabbitServer) -> None:
     announcement = an_announcement(7, camera="cam-form", verb="created")
     async with publishing(rabbitmq.url()) as publisher, bound(rabbitmq.url(), "camera.*.t-01.*.cam-form") as queue:
-        assert await publisher.publish(announcement) == Published()
+        assert await publisher.publish(announcement.message) == Published()
         (message,) = await taken(queue, until=bool)
     assert (message.exchange, message.routing_key) == ("control.topic", "camera.created.t-01.site-a.cam-form")
     assert json.loads(message.body) == {"type": "camera.created", "camera_uuid": "cam-form"}
@@ -93,7 +93,7 @@ async def test_a_bound_consumer_gets_what_was_announced(rabbitmq: RabbitServer) 
 
 async def test_without_any_queue_an_announcement_is_published(rabbitmq: RabbitServer) -> None:
     async with publishing(rabbitmq.url()) as publisher:
-        assert await publisher.publish(an_announcement(1, camera="cam-unheard")) == Published()
+        assert await publisher.publish(an_announcement(1, camera="cam-unheard").message) == Published()
 
 
 @pytest.mark.parametrize("end", [RabbitServer.kill, RabbitServer.stop])
@@ -156,11 +156,11 @@ async def test_a_mute_server_is_given_up_in_time() -> None:
 
 async def test_a_frozen_broker_is_given_up_in_time_and_found_again(rabbitmq: RabbitServer) -> None:
     async with publishing(rabbitmq.url(), BRIEF) as publisher:
-        await publisher.publish(an_announcement(1))
+        await publisher.publish(an_announcement(1).message)
         rabbitmq.freeze()
         try:
-            with pytest.raises(BrokerAway, match="no answer in time"):
-                await publisher.publish(an_announcement(2))
+            with pytest.raises(BusAway, match="no answer in time"):
+                await publisher.publish(an_announcement(2).message)
         finally:
             rabbitmq.thaw()
         assert await _published_at_last(publisher)
@@ -169,15 +169,15 @@ async def test_a_frozen_broker_is_given_up_in_time_and_found_again(rabbitmq: Rab
 async def test_a_message_that_a_full_queue_refuses_is_an_answer(rabbitmq: RabbitServer) -> None:
     limits = {"x-max-length": 1, "x-overflow": "reject-publish"}
     async with publishing(rabbitmq.url()) as publisher, bound(rabbitmq.url(), "camera.*.*.*.cam-full", **limits):
-        assert await publisher.publish(an_announcement(1, camera="cam-full")) == Published()
-        assert await publisher.publish(an_announcement(2, camera="cam-full")) == Refused("not confirmed")
-        assert await publisher.publish(an_announcement(3, camera="cam-other")) == Published()
+        assert await publisher.publish(an_announcement(1, camera="cam-full").message) == Published()
+        assert await publisher.publish(an_announcement(2, camera="cam-full").message) == Refused("not confirmed")
+        assert await publisher.publish(an_announcement(3, camera="cam-other").message) == Published()
 
 
 async def test_what_no_message_can_be_made_of_is_refused(rabbitmq: RabbitServer) -> None:
     async with publishing(rabbitmq.url()) as publisher:
-        assert isinstance(await publisher.publish(an_announcement(1, camera="c" * 300)), Refused)
-        assert await publisher.publish(an_announcement(2)) == Published()
+        assert isinstance(await publisher.publish(an_announcement(1, camera="c" * 300).message), Refused)
+        assert await publisher.publish(an_announcement(2).message) == Published()
 
 
 async def test_an_exchange_in_another_form_holds_up_nobody_else(rabbitmq: RabbitServer) -> None:
@@ -195,17 +195,17 @@ async def test_an_exchange_in_another_form_holds_up_nobody_else(rabbitmq: Rabbit
 
 async def test_tls_is_spoken_with_a_broker_that_is_trusted_and_no_other(rabbitmq: RabbitServer) -> None:
     async with publishing(rabbitmq.tls_url(authority=rabbitmq.authority)) as publisher:
-        assert await publisher.publish(an_announcement(1)) == Published()
+        assert await publisher.publish(an_announcement(1).message) == Published()
     assert (
         await refusal(rabbitmq.tls_url()) == "its certificate is not trusted (unable to get local issuer certificate)"
     )
 
 
-async def _published_at_last(publisher: AmqpPublisher) -> bool:
+async def _published_at_last(publisher: AmqpBus) -> bool:
     async with asyncio.timeout(20):
         while True:
-            with contextlib.suppress(BrokerAway):
-                return await publisher.publish(an_announcement(3)) == Published()
+            with contextlib.suppress(BusAway):
+                return await publisher.publish(an_announcement(3).message) == Published()
             await asyncio.sleep(0)
 
 

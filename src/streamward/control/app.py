@@ -200,9 +200,9 @@ async def _publisher(broker: BrokerSettings, *, clock: Clock) -> AsyncIterator[A
     if broker.url is None:
         yield None
         return
-    from streamward.drivers.amqp import AmqpPublisher  # noqa: PLC0415 only where it is used
+    from streamward.drivers.amqp import AmqpBus, Broker  # noqa: PLC0415 only where it is used
 
-    publisher = AmqpPublisher(Secret(broker.url.get_secret_value()), source="/control", clock=clock)
+    publisher = AmqpBus(Broker(url=Secret(broker.url.get_secret_value()), clock=clock))
     try:
         yield publisher
     finally:

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from streamward.model.announcement import Announcement
-from streamward.model.broker import BrokerAway, Publisher, Refused, Topic
+from streamward.model.bus import BusAway, Publisher, Refused
 from streamward.model.errors import StreamwardError
+from streamward.model.topic import Topic
 from streamward.runtime.backoff import Backoff, BackoffSpec
 from streamward.runtime.clock import Clock
 from streamward.runtime.journal import Journal
@@ -103,7 +104,7 @@ class Relay:
             await self._publish([camera for camera in lanes if camera not in self._held][:IN_FLIGHT], lanes)
             for camera in self._due():
                 await self._publish([camera], lanes)
-        except BrokerAway as away:
+        except BusAway as away:
             self._failures.count(away)
             return away.retry_in
         finally:
@@ -130,8 +131,8 @@ class Relay:
         confirmed: list[int] = []
         for announcement in lane:
             try:
-                answer = await self._publisher.publish(announcement)
-            except BrokerAway as away:
+                answer = await self._publisher.publish(announcement.message)
+            except BusAway as away:
                 return _Sent(confirmed, away)
             if isinstance(answer, Refused):
                 self._hold(camera, AnnouncementRefused(announcement, answer.why))
@@ -160,7 +161,7 @@ class _Sent:
     """What became of a lane."""
 
     confirmed: list[int]
-    away: BrokerAway | None = None
+    away: BusAway | None = None
 
 
 def _lanes(waiting: Iterable[Announcement]) -> dict[str, Lane]:

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from streamward.model.camera import Camera
+from streamward.model.message import Event, Message, of_event
 
 EXCHANGE = "control.topic"
+SOURCE = "/control"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +21,12 @@ class Announcement:
     routing_key: str
     body: str  # JSON
     at: datetime
+
+    @property
+    def message(self) -> Message:
+        """As it is published."""
+        event = Event(event_id=self.event_id, source=SOURCE, at=self.at, body=self.body.encode())
+        return of_event(event, exchange=self.exchange, routing_key=self.routing_key)
 
 
 def of_camera(camera: Camera, verb: str, *, event_id: str, at: datetime) -> Announcement:

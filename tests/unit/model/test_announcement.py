@@ -24,3 +24,5 @@ def test_a_change_names_the_camera_and_never_where_it_is():
         "credential_version": 3,
         "revision": 2,
     }
+    assert (told.message.message_id, told.message.kind) == ("e-1", "camera.updated")
+    assert told.message.headers["cloudEvents_source"] == "/control"

@@ -16,7 +16,7 @@ from streamward.cli.link import Link, Raw, trust
 from streamward.cli.refusal import ControlAway, NotSignedIn, TlsRefused
 from streamward.control.app import reach_broker
 from streamward.control.server import CannotListen, listen
-from streamward.model.broker import BrokerAway
+from streamward.model.bus import BusAway
 from streamward.model.camera import without_credentials
 from streamward.protocol.cameras import CameraPage
 from streamward.protocol.codec import MalformedMessage, decode
@@ -75,7 +75,7 @@ def broker(settings: Settings) -> Finding | None:
     shown = without_credentials(url.get_secret_value()).partition("?")[0]
     try:
         asyncio.run(reach_broker(settings.broker))
-    except BrokerAway as err:
+    except BusAway as err:
         return failed(check, str(err), "see that it runs and knows the user; STREAMWARD_BROKER_URL names it")
     return ok(check, f"{shown} lets us in")
 

@@ -1,0 +1,104 @@
+"""The event bus on RabbitMQ: publishes with confirms, declares, and hands out consumers with connections of their own.
+
+Guaranteed: an answer within the seconds of `Patience`, whatever the broker and the network do; no user and no password
+in any error. Not guaranteed: that a message without an answer did not arrive. Who sends it again sends the same
+`message_id`, by which consumers know it.
+
+Consumers do not share the publisher's connection: a broker short of disk or memory stops reading from those who
+publish, and their acknowledgements would stand in the same line.
+"""
+
+import asyncio
+
+import aio_pika
+from aio_pika.abc import AbstractChannel, AbstractExchange
+from aiormq.exceptions import ChannelClosed, DeliveryError, PublishError
+
+from streamward.drivers.amqp.consumer import AmqpConsumer
+from streamward.drivers.amqp.line import GONE, Broker, Line, why
+from streamward.drivers.amqp.wire import limits, to_amqp
+from streamward.model.bus import Published, Queue, QueueRefused, Refused
+from streamward.model.message import Message, unfit
+
+
+class AmqpBus:
+    """One process's way to a broker; connects when there is something to do."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._line = Line(broker, _furnish)
+
+    async def publish(self, message: Message) -> Published | Refused:
+        """Sends one message and waits for the broker's word; raises BusAway."""
+        if (reason := unfit(message)) is not None:
+            return Refused(reason)
+        link = await self._line.linked()
+        try:
+            async with asyncio.timeout(self._line.patience.confirm):
+                exchange = await link.furniture.named(message.exchange)
+                await exchange.publish(to_amqp(message), message.routing_key, mandatory=message.is_mandatory)
+        except PublishError:
+            return Refused("no queue wants it")
+        except DeliveryError:
+            return Refused("not confirmed")
+        except ValueError:
+            return Refused("no AMQP message can be made of it")
+        except ChannelClosed as err:  # the broker's way to refuse for good; whatever else was under way goes with it
+            await self._line.let_go(link)
+            return Refused(why(err))
+        except GONE as err:
+            raise await self._line.lost(link, err) from None  # what the library says may name the URL
+        return Published()
+
+    async def declare(self, queue: Queue) -> None:
+        """Makes the queue if it is not there, and adds its bindings; raises QueueRefused, BusAway."""
+        link = await self._line.linked()
+        try:
+            async with asyncio.timeout(self._line.patience.confirm), link.connection.channel() as channel:
+                await _declare(channel, queue)
+        except ChannelClosed as err:
+            raise QueueRefused(queue.name, why(err)) from None
+        except GONE as err:
+            raise await self._line.lost(link, err) from None
+
+    def consume(self, queue: str, *, prefetch: int) -> AmqpConsumer:
+        """A reader of a queue, with at most so many messages in hand."""
+        return AmqpConsumer(self._broker, queue, prefetch=prefetch)
+
+    async def reach(self) -> None:
+        """Connects, if that has not happened yet; raises BusAway."""
+        await self._line.linked()
+
+    async def close(self) -> None:
+        """Ends the publisher's connection, not the consumers'; a later publish makes a new one."""
+        await self._line.close()
+
+
+class _Exchanges:
+    """The exchanges of a channel that are known to be there."""
+
+    def __init__(self, channel: AbstractChannel) -> None:
+        self._channel = channel
+        self._declaring = asyncio.Lock()
+        self._known: dict[str, AbstractExchange] = {}
+
+    async def named(self, name: str) -> AbstractExchange:
+        """The durable topic exchange of that name, made if it is not there."""
+        async with self._declaring:
+            if name not in self._known:
+                self._known[name] = await _exchange(self._channel, name)
+            return self._known[name]
+
+
+async def _furnish(channel: AbstractChannel) -> _Exchanges:
+    return _Exchanges(channel)
+
+
+async def _exchange(channel: AbstractChannel, name: str) -> AbstractExchange:
+    return await channel.declare_exchange(name, aio_pika.ExchangeType.TOPIC, durable=True)
+
+
+async def _declare(channel: AbstractChannel, queue: Queue) -> None:
+    made = await channel.declare_queue(queue.name, durable=True, arguments=limits(queue))
+    for binding in queue.bindings:
+        await made.bind(await _exchange(channel, binding.exchange), binding.pattern)
