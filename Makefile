@@ -25,7 +25,7 @@ test: $(VENV)/.dev ## set up the test servers that this machine can have, then r
 	$(BIN)/python -m pytest $(call present,$(SERIAL))
 
 test-fast: $(VENV)/.dev ## unit, structure, conformance in memory and service tests: under 30 s
-	$(BIN)/python -m pytest -n $(WORKERS) -k "not postgres and not sqlite" $(call present,$(PARALLEL))
+	$(BIN)/python -m pytest -n $(WORKERS) -k "not postgres and not sqlite and not rabbitmq" $(call present,$(PARALLEL))
 
 check: $(VENV)/.dev ## format, lint, types, imports, core coverage, generated docs
 	$(BIN)/ruff format --check --quiet .

@@ -1,6 +1,8 @@
 """The drivers' worlds for every suite here."""
 
+from tests.support.buses import buses, make_buses
 from tests.support.postgres import postgres
+from tests.support.rabbitmq import rabbitmq
 from tests.support.stores import make_rows, migrated_file, world
 
-__all__ = ["make_rows", "migrated_file", "postgres", "world"]
+__all__ = ["buses", "make_buses", "make_rows", "migrated_file", "postgres", "rabbitmq", "world"]
