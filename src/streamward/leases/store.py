@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from streamward.leases.dialing import Bucket, DialGranted, DialRefused
-from streamward.leases.lease import Denied, Grant, Lease, Owner
+from streamward.leases.lease import Denied, Grant, Lease, Owner, SessionState
 from streamward.model.camera import Camera, Site
 from streamward.model.errors import StreamwardError
 from streamward.model.ids import CameraId, Generation, RunnerId, SiteId, TenantId
@@ -21,6 +21,8 @@ from streamward.model.register import IdentityStore, Note, Outbox, Register
 from streamward.model.runner import Runner, RunnerSpec
 from streamward.model.status import StreamStatus
 from streamward.model.vault import Sealed
+
+EVERY = 2**31 - 1  # rows
 
 
 class StoreUnavailable(StreamwardError):
@@ -152,11 +154,39 @@ class LeaseStore(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseFilter:
+    """Which leases to list, in the order of their cameras, after the one named."""
+
+    scope: TenantId | None  # the caller's tenant; None sees all
+    site_id: SiteId | None = None
+    runner_id: RunnerId | None = None
+    state: SessionState | None = None
+    after: CameraId | None = None
+    limit: int = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedLease:
+    """A lease, and whose camera it is about."""
+
+    lease: Lease
+    tenant_id: TenantId
+    site_id: SiteId
+
+
 class LeaseRecords(Protocol):
     """What the store knows of ownership, present and past."""
 
     async def find(self, camera_id: CameraId) -> Lease | None: ...
-    async def history(self, camera_id: CameraId) -> list[Grant]: ...
+    async def leases(self, wanted: LeaseFilter) -> list[PlacedLease]:
+        """Leases of cameras that there are, granted or not."""
+        ...
+
+    async def history(self, camera_id: CameraId, *, newest: int = EVERY) -> list[Grant]:
+        """So many of the newest grants, the oldest of them first."""
+        ...
+
     async def counts(self) -> LeaseCounts: ...
 
 

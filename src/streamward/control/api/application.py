@@ -21,6 +21,7 @@ from streamward.control.api.identities import (
     add_invitations,
     add_revocation,
 )
+from streamward.control.api.lease_listing import add_lease_listing
 from streamward.control.api.leases import add_leases
 from streamward.control.api.openapi import document
 from streamward.control.api.problems import plain_problem, problem_response
@@ -77,6 +78,7 @@ def create_app(
     registrar = Registrar(store, vault, clerk=clerk)
     add_changes(routes, store, bell=bell, cursors=cursors)  # these two before the cameras, whose ids take any word
     add_transfer(routes, store, importer=Importer(store, store, registrar=registrar))
+    add_lease_listing(routes, store, cursors=cursors)
     add_cameras(routes, store, cursors=cursors)
     add_camera_edits(routes, store, registrar=registrar, clerk=clerk)
     add_camera_sources(routes, store, courier=courier)

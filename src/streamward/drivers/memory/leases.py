@@ -10,14 +10,17 @@ from streamward.leases.lease import DenialReason, Denied, Grant, Lease, Owner, S
 from streamward.leases.placement import FreeCamera
 from streamward.leases.policy import BY_NAME, Policies, Terms, applied
 from streamward.leases.store import (
+    EVERY,
     Claim,
     Granted,
     Kept,
     Lapse,
     LeaseCounts,
+    LeaseFilter,
     Named,
     OpenClaim,
     Orphan,
+    PlacedLease,
     Renewal,
     Renewed,
 )
@@ -234,8 +237,16 @@ class MemoryLeaseRecords:
     async def find(self, camera_id: CameraId) -> Lease | None:
         return self._db.leases.get(camera_id)
 
-    async def history(self, camera_id: CameraId) -> list[Grant]:
-        return list(self._db.grants.get(camera_id, {}).values())
+    async def leases(self, wanted: LeaseFilter) -> list[PlacedLease]:
+        found = [
+            PlacedLease(lease=self._db.leases[camera_id], tenant_id=camera.tenant_id, site_id=camera.site_id)
+            for camera_id, camera in sorted(self._db.cameras.items())
+            if wanted.after is None or camera_id > wanted.after
+        ]
+        return [each for each in found if _is_wanted(each, wanted)][: wanted.limit]
+
+    async def history(self, camera_id: CameraId, *, newest: int = EVERY) -> list[Grant]:
+        return list(self._db.grants.get(camera_id, {}).values())[-newest:]
 
     async def counts(self) -> LeaseCounts:
         states = [lease.state for lease in self._db.leases.values()]
@@ -245,3 +256,13 @@ class MemoryLeaseRecords:
             free=states.count(SessionState.PENDING),
             orphaned=orphaned,
         )
+
+
+def _is_wanted(placed: PlacedLease, wanted: LeaseFilter) -> bool:
+    owner = placed.lease.owner
+    return (
+        wanted.scope in (None, placed.tenant_id)
+        and wanted.site_id in (None, placed.site_id)
+        and (wanted.runner_id is None or (owner is not None and owner.runner_id == wanted.runner_id))
+        and wanted.state in (None, placed.lease.state)
+    )

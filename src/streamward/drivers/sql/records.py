@@ -1,18 +1,31 @@
 """What the database knows of ownership, present and past."""
 # ruff: noqa: S608 - the parts are this package's own constants; values are always bound
 
+from dataclasses import asdict
+
 from streamward.drivers.sql.database import Database
 from streamward.drivers.sql.rows import lease_of
-from streamward.drivers.sql.statement import LEASE, statement
+from streamward.drivers.sql.statement import IN_SCOPE, LEASE, statement
 from streamward.leases.lease import Grant, Lease, Owner
-from streamward.leases.store import LeaseCounts
+from streamward.leases.store import EVERY, LeaseCounts, LeaseFilter, PlacedLease
 from streamward.model.ids import CameraId
 
 _FIND = statement(f"SELECT {LEASE.columns} FROM stream_leases AS l WHERE l.camera_uuid = :camera_uuid", LEASE)
 _HISTORY = statement(
     "SELECT generation, runner_id, incarnation, granted_at FROM lease_grants"
-    " WHERE camera_uuid = :camera_uuid ORDER BY generation",
+    " WHERE camera_uuid = :camera_uuid ORDER BY generation DESC LIMIT :limit",
     returns="generation runner_id incarnation granted_at",
+)
+# From the cameras, in their order: `stream_leases` must have no index on what a renewal writes.
+_LIST = statement(
+    f"SELECT c.tenant_id, c.site_id, {LEASE.columns} FROM cameras AS c"
+    " JOIN stream_leases AS l ON l.camera_uuid = c.camera_uuid"
+    f" WHERE {IN_SCOPE.format('c')} AND c.site_id = coalesce(:site_id, c.site_id)"
+    " AND (CAST(:runner_id AS text) IS NULL OR l.runner_id = :runner_id)"
+    " AND l.state = coalesce(:state, l.state) AND c.camera_uuid > coalesce(:after, '')"
+    " ORDER BY c.camera_uuid LIMIT :limit",
+    LEASE,
+    returns="tenant_id site_id",
 )
 _COUNTS = statement(
     "SELECT count(*) FILTER (WHERE state IN ('ACTIVE', 'PAUSED')) AS leased,"
@@ -33,9 +46,14 @@ class SqlLeaseRecords:
             row = (await connection.execute(_FIND, {"camera_uuid": camera_id})).one_or_none()
         return None if row is None else lease_of(row)
 
-    async def history(self, camera_id: CameraId) -> list[Grant]:
+    async def leases(self, wanted: LeaseFilter) -> list[PlacedLease]:
         async with self._db.single() as connection:
-            rows = (await connection.execute(_HISTORY, {"camera_uuid": camera_id})).all()
+            rows = (await connection.execute(_LIST, asdict(wanted))).all()
+        return [PlacedLease(lease=lease_of(row), tenant_id=row.tenant_id, site_id=row.site_id) for row in rows]
+
+    async def history(self, camera_id: CameraId, *, newest: int = EVERY) -> list[Grant]:
+        async with self._db.single() as connection:
+            rows = (await connection.execute(_HISTORY, {"camera_uuid": camera_id, "limit": newest})).all()
         return [
             Grant(
                 camera_id=camera_id,
@@ -43,7 +61,7 @@ class SqlLeaseRecords:
                 owner=Owner(row.runner_id, row.incarnation),
                 granted_at=row.granted_at,
             )
-            for row in rows
+            for row in reversed(rows)
         ]
 
     async def counts(self) -> LeaseCounts:

@@ -1,0 +1,84 @@
+"""People read who has which camera, in S0's spelling (`version` is the generation, `owner_id` the runner)."""
+
+from datetime import datetime
+
+from streamward.leases.lease import UNGRANTED, Grant, SessionState
+from streamward.leases.store import PlacedLease
+from streamward.protocol.fields import Cursor, Id, Limit, Message
+
+
+class LeaseQuery(Message, frozen=True):
+    """Which leases to list; answered by LeasePage."""
+
+    site_id: Id | None = None
+    runner_id: Id | None = None
+    state: SessionState | None = None
+    limit: Limit = 100
+    cursor: Cursor | None = None
+
+
+class LeaseRow(Message, frozen=True):
+    """Control plane: a camera's ownership; without an owner nobody has it, without instants nobody ever had."""
+
+    camera_uuid: str
+    tenant_id: str
+    site_id: str
+    state: SessionState
+    owner_id: str | None
+    incarnation: str | None
+    version: int
+    granted_at: datetime | None
+    expires_at: datetime | None
+    ttl_ms: int
+
+
+class LeasePage(Message, frozen=True):
+    """Control plane: leases in the order of their cameras, by database time; `next_cursor` is null on the last page."""
+
+    items: list[LeaseRow]
+    next_cursor: str | None
+    server_time: datetime
+
+
+class PastGrant(Message, frozen=True):
+    """One grant of LeaseDetails."""
+
+    version: int
+    owner_id: str
+    incarnation: str
+    granted_at: datetime
+
+
+class LeaseDetails(LeaseRow, frozen=True):
+    """Control plane: a camera's ownership, and its newest grants, the newest first."""
+
+    grants: list[PastGrant]
+    server_time: datetime
+
+
+def lease_row(placed: PlacedLease) -> LeaseRow:
+    """A lease as people see it."""
+    lease = placed.lease
+    was_granted = lease.generation != UNGRANTED
+    return LeaseRow(
+        camera_uuid=lease.camera_id,
+        tenant_id=placed.tenant_id,
+        site_id=placed.site_id,
+        state=lease.state,
+        owner_id=None if lease.owner is None else lease.owner.runner_id,
+        incarnation=None if lease.owner is None else lease.owner.incarnation,
+        version=lease.generation,
+        granted_at=lease.granted_at if was_granted else None,
+        expires_at=lease.expires_at if was_granted else None,
+        ttl_ms=round(lease.ttl * 1000),
+    )
+
+
+def past_grant(grant: Grant) -> PastGrant:
+    """A grant as people see it."""
+    return PastGrant(
+        version=grant.generation,
+        owner_id=grant.owner.runner_id,
+        incarnation=grant.owner.incarnation,
+        granted_at=grant.granted_at,
+    )
