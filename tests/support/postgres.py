@@ -102,6 +102,17 @@ class PostgresServer:
     async def drop(self, name: str) -> None:
         await self.run(f"DROP DATABASE {name} WITH (FORCE)")
 
+    @contextlib.contextmanager
+    def shut(self, name: str) -> Iterator[None]:
+        """Nobody gets into that database, and who is in is thrown out."""
+        thrown_out = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+        asyncio.run(self.run(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false"))
+        asyncio.run(self.run(thrown_out))
+        try:
+            yield
+        finally:
+            asyncio.run(self.run(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true"))
+
     async def run(self, sql: str, *, database: str = "postgres") -> None:
         """Runs statements as the superuser."""
         connection = await asyncpg.connect(self.url(database))

@@ -55,6 +55,17 @@ class ControlProcess:
         self._trust: ssl.SSLContext | bool = trust or True
         httpx.get(f"{self.url}/ready", timeout=READY_WITHIN, verify=self._trust).raise_for_status()
 
+    @property
+    def code(self) -> str | None:
+        """The one-time code that it printed when it started; it had to before it could be ready."""
+        assert self.process.stdout is not None
+        while select.select([self.process.stdout], [], [], 0)[0] and (
+            piece := os.read(self.process.stdout.fileno(), 65_536)
+        ):
+            self.said += piece.decode()
+        found = re.search(r"--code (\S+)", self.said)
+        return None if found is None else found[1]
+
     def token(self, *args: str) -> str:
         """A token, minted by the command line."""
         minted = run("token", *args, data=self.data)

@@ -21,17 +21,6 @@ def database(postgres: PostgresServer) -> Iterator[str]:
     asyncio.run(postgres.drop(name))
 
 
-def shut(postgres: PostgresServer, database: str) -> None:
-    """Nobody gets in, and who is in is thrown out."""
-    asyncio.run(postgres.run(f"ALTER DATABASE {database} ALLOW_CONNECTIONS false"))
-    thrown_out = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'"
-    asyncio.run(postgres.run(thrown_out))
-
-
-def reopen(postgres: PostgresServer, database: str) -> None:
-    asyncio.run(postgres.run(f"ALTER DATABASE {database} ALLOW_CONNECTIONS true"))
-
-
 def test_two_control_planes_share_leases_cursors_and_wake_ups(
     tmp_path: Path, postgres: PostgresServer, database: str
 ) -> None:
@@ -64,13 +53,12 @@ def test_a_database_that_goes_away_is_503_and_comes_back(
         process.client("--runner", "r1") as runner,
     ):
         assert runner.post("/v1/leases/camera/acquire", json=ASKING).status_code == 200
-        shut(postgres, database)
-        away = runner.post("/v1/leases/camera/renew", json=ASKING)
-        assert (away.status_code, away.json()["reason"]) == (503, "store-unavailable")
-        assert away.headers["retry-after"] == "1"
-        assert httpx.get(f"{process.url}/ready").status_code == 503
-        assert httpx.get(f"{process.url}/healthz").status_code == 200
-        reopen(postgres, database)
+        with postgres.shut(database):
+            away = runner.post("/v1/leases/camera/renew", json=ASKING)
+            assert (away.status_code, away.json()["reason"]) == (503, "store-unavailable")
+            assert away.headers["retry-after"] == "1"
+            assert httpx.get(f"{process.url}/ready").status_code == 503
+            assert httpx.get(f"{process.url}/healthz").status_code == 200
         back = runner.post("/v1/leases/camera/renew", json=ASKING | {"version": 1})
         assert (back.status_code, back.json()["version"]) == (200, 1)
         assert process.stop()[0] == 0

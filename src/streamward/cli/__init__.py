@@ -18,6 +18,7 @@ from streamward.cli import (
     keys,
     leases,
     login,
+    people,
     runners,
     settings,
     sites,
@@ -52,6 +53,7 @@ app.command("logout")(login.logout)
 app.command("whoami")(login.whoami)
 app.command("enrol")(login.enrol)
 app.command("token")(token.mint)
+app.add_typer(people.app, name="people")
 app.add_typer(tenants.app, name="tenants")
 app.add_typer(cameras.app, name="cameras")
 app.add_typer(sites.app, name="sites")

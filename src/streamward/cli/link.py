@@ -92,7 +92,7 @@ class Link:
         tls: ssl.SSLContext | None = None,
         warn: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self._url = url
+        self.url = url
         self._place = urlsplit(url)
         self._bearer = bearer
         self._tls = tls
@@ -128,7 +128,7 @@ class Link:
             if page.next_cursor is None:
                 return
             if page.next_cursor == cursor:
-                raise refusal.NotStreamward(self._url, "a listing that does not end")
+                raise refusal.NotStreamward(self.url, "a listing that does not end")
             cursor = page.next_cursor
 
     def send(self, path: str, file: File, kind: type[T], query: Query | None = None) -> Answer[T]:
@@ -147,7 +147,7 @@ class Link:
             while part := answer.read(1 << 16):
                 yield part
             if answer.length:  # of one whose length was told the library bears a shorter one
-                raise refusal.CutShort(self._url)
+                raise refusal.CutShort(self.url)
 
     def ask(self, path: str) -> Raw:
         """Asks without a token, for whatever answers there."""
@@ -179,7 +179,7 @@ class Link:
         self._compare(raw.version)
         if raw.status >= HTTPStatus.MULTIPLE_CHOICES:
             seen = refusal.Seen(
-                url=self._url, version=raw.version, at=raw.at, call_id=raw.headers.get("x-request-id", "unknown")
+                url=self.url, version=raw.version, at=raw.at, call_id=raw.headers.get("x-request-id", "unknown")
             )
             raise refusal.of(self._problem(raw), seen)
 
@@ -210,13 +210,13 @@ class Link:
             connection.request(method, self._place.path + path, body=body, headers=sent | headers)
             yield connection.getresponse()
         except ssl.SSLError as err:
-            raise refusal.tls(self._url, err) from err
+            raise refusal.tls(self.url, err) from err
         except (OSError, UnicodeError) as err:  # a name that cannot be one is as far away as a host that is off
-            raise refusal.away(self._url, err) from err
+            raise refusal.away(self.url, err) from err
         except http.client.IncompleteRead as err:
-            raise refusal.CutShort(self._url) from err
+            raise refusal.CutShort(self.url) from err
         except http.client.HTTPException as err:
-            raise refusal.NotStreamward(self._url, "no HTTP") from err
+            raise refusal.NotStreamward(self.url, "no HTTP") from err
         finally:
             connection.close()
 
@@ -228,18 +228,18 @@ class Link:
 
     def _problem(self, raw: Raw) -> Problem:
         if raw.headers.get("content-type", "").partition(";")[0] != MEDIA_TYPE:
-            raise refusal.NotStreamward(self._url, _seen(raw))
+            raise refusal.NotStreamward(self.url, _seen(raw))
         try:
             return decode(raw.body, Problem)
         except MalformedMessage as err:
-            raise refusal.NotStreamward(self._url, _seen(raw)) from err
+            raise refusal.NotStreamward(self.url, _seen(raw)) from err
 
     def _body(self, raw: Raw, kind: type[T]) -> T:
         try:
             return decode(raw.body, kind)
         except MalformedMessage as err:
             if raw.version is None:
-                raise refusal.NotStreamward(self._url, _seen(raw)) from err
+                raise refusal.NotStreamward(self.url, _seen(raw)) from err
             raise refusal.OtherVersion(raw.version) from err
 
     def _compare(self, version: str | None) -> None:

@@ -15,11 +15,18 @@ _URL = "STREAMWARD_CONTROL_URL"
 _SHOW = "set STREAMWARD_CONTROL_CLIENT_CERTIFICATE and STREAMWARD_CONTROL_CLIENT_KEY"
 _NO_ROUTE = {"not-found", "method-not-allowed"}
 SIGN_IN = "sign in with `streamward login` and a one-time code, or set STREAMWARD_TOKEN to a token"
+_OTHER_ROLE = (
+    "an admin can give you another role (`streamward people set`), and on the control host `streamward token"
+    " --admin NAME` makes a token for STREAMWARD_TOKEN"
+)
 _OLD = {"token-expired": "the token has expired", "token-lives-too-long": "the token lives longer than is allowed"}
+_SAID = {"clock-skew", "assertion-refused", "code-refused"}  # whose sentence has its remedy
 _LOOK = {
     "camera-unknown": "`streamward cameras list` tells which there are",
     "runner-unknown": "`streamward runners list` tells which there are",
     "site-unknown": "`streamward sites list` tells which there are",
+    "identity-unknown": "`streamward people list` tells which there are",
+    "invitation-unknown": "`streamward people invitations` tells which there are",
     "tenant-unknown": "`streamward tenants list` tells which there are",
 }
 _NOT_YET = "token-not-yet-valid"
@@ -129,7 +136,7 @@ def of(problem: Problem, seen: Seen) -> CommandFailed:
         case HTTPStatus.UNAUTHORIZED:
             return NotSignedIn(_unknown_caller(problem, seen))
         case HTTPStatus.FORBIDDEN:
-            return NotAllowed(f"not allowed: {problem.detail}; {SIGN_IN}")
+            return NotAllowed(_forbidden(problem))
         case HTTPStatus.NOT_FOUND | HTTPStatus.METHOD_NOT_ALLOWED if problem.reason in _NO_ROUTE:
             return OtherVersion(seen.version or "unknown")
         case _ if problem.reason in _LOOK:  # a site that a camera shall stand at may be missing in a 422 too
@@ -165,7 +172,16 @@ def tls(url: str, err: ssl.SSLError) -> TlsRefused:
     )
 
 
+def _forbidden(problem: Problem) -> str:
+    if problem.reason in _SAID:
+        return problem.detail
+    remedy = _OTHER_ROLE if problem.reason == "wrong-role" else SIGN_IN
+    return f"not allowed: {problem.detail}; {remedy}"
+
+
 def _unknown_caller(problem: Problem, seen: Seen) -> str:
+    if problem.reason in _SAID:
+        return problem.detail
     if problem.reason in _OLD:
         return f"{_OLD[problem.reason]}: {SIGN_IN}"
     if problem.reason == _NOT_YET:

@@ -4,10 +4,10 @@ from typing import Annotated, Any
 
 import typer
 
-from streamward.cli.options import AsJson, group
+from streamward.cli.options import AsJson, CodeTtl, Yes, confirm, group
 from streamward.model.runner import DrainMode
 
-app = group("Lists runners, cordons and drains them, and sets how many cameras they may hold.")
+app = group("Lists, invites and revokes runners, cordons and drains them, and sets how much they may hold.")
 
 RunnerName = Annotated[str, typer.Argument(metavar="RUNNER", help="The runner's id.")]
 
@@ -86,6 +86,36 @@ def change(
 ) -> None:
     """Set how many cameras a runner may hold."""
     _change(runner, as_json=as_json, capacity_streams=capacity)
+
+
+@app.command()
+def invite(
+    runner: RunnerName,
+    *,
+    tenant: Annotated[str | None, typer.Option(help="Whose cameras it serves; without it yours, or all.")] = None,
+    ttl: CodeTtl = "24h",
+    as_json: AsJson = False,
+) -> None:
+    """Make a one-time code with which a runner's host becomes known; it is shown this once."""
+    from streamward.cli.invitation import invite as make
+
+    make(runner, role="runner", tenant=tenant, ttl=ttl, as_json=as_json)
+
+
+@app.command()
+def revoke(runner: RunnerName, *, yes: Yes = False, as_json: AsJson = False) -> None:
+    """Trust a runner's keys, tokens and unused codes no more; its leases run out."""
+    confirm(f"trust runner {runner} no more?", is_sure=yes)
+    from streamward.cli import output
+    from streamward.cli.connect import connect
+    from streamward.cli.link import place
+    from streamward.protocol.identities import RunnerRevoked
+
+    revoked = connect().post(place("v1", "runners", runner, "revoke"), None, RunnerRevoked).body
+    if as_json:
+        output.print_json(revoked)
+    else:
+        print(f"revoked {revoked.runner_id}: a new code from `streamward runners invite` brings it back")
 
 
 def _change(runner: str, *, as_json: bool, **given: Any) -> None:

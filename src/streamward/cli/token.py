@@ -1,12 +1,10 @@
 """`streamward token`: mints a bearer token on the control host."""
 
-import re
-from datetime import timedelta
 from typing import Annotated
 
 import typer
 
-_UNITS = {"s": 1, "m": 60, "h": 3600}
+from streamward.cli.options import lifetime
 
 
 def mint(
@@ -34,14 +32,14 @@ def mint(
         return
     if len(named) + (runner is not None) != 1 or (named and incarnation is not None):
         raise typer.BadParameter("name one: --runner (with or without --incarnation), --viewer, --operator or --admin")
-    lifetime = _lifetime(ttl)
+    counts_for = lifetime(ttl)
     tenant_id = None if tenant is None else TenantId(check_id("tenant", tenant))
     start = None if incarnation is None else Incarnation(check_id("incarnation", incarnation))
     minting = TokenMint(load_keyring(load().key_file), clock=SystemClock())
     if runner is not None:
-        print(minting.runner(RunnerId(runner), incarnation=start, tenant_id=tenant_id, lifetime=lifetime))
+        print(minting.runner(RunnerId(runner), incarnation=start, tenant_id=tenant_id, lifetime=counts_for))
     for role, name in named:
-        print(minting.person(name, role=role, tenant_id=tenant_id, lifetime=lifetime))
+        print(minting.person(name, role=role, tenant_id=tenant_id, lifetime=counts_for))
 
 
 def _print_own() -> None:
@@ -52,10 +50,3 @@ def _print_own() -> None:
 
     settings = load()
     print(given(settings, connect(settings)).access_token.secret.reveal())
-
-
-def _lifetime(text: str) -> timedelta:
-    found = re.fullmatch(r"([1-9][0-9]{0,5})([smh])", text)
-    if found is None:
-        raise typer.BadParameter(f"{text!r} is not a time like 90s, 15m or 2h", param_hint="--ttl")
-    return timedelta(seconds=int(found[1]) * _UNITS[found[2]])
