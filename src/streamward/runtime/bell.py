@@ -38,7 +38,8 @@ class Bell:
         if self.is_closed or (after is not None and after != self.cursor):
             return True
         try:
-            await asyncio.wait_for(self._rung.wait(), at_most)
+            async with asyncio.timeout(at_most):
+                await self._rung.wait()
         except TimeoutError:
             return False
         return True

@@ -35,7 +35,8 @@ class Listener:
         """Listens from now on; returns when it does."""
         self._task = asyncio.create_task(self._run())
         try:
-            await asyncio.wait_for(self._hears.wait(), CALL_TIMEOUT)
+            async with asyncio.timeout(CALL_TIMEOUT):
+                await self._hears.wait()
         except TimeoutError:
             await self.stop()
             raise
@@ -69,7 +70,8 @@ class Listener:
         connection.add_termination_listener(lambda _: gone.set())
         while not connection.is_closed():
             try:
-                await asyncio.wait_for(gone.wait(), ASK_EVERY)
+                async with asyncio.timeout(ASK_EVERY):  # without a task of its own for each wait
+                    await gone.wait()
             except TimeoutError:
                 await connection.execute("SELECT 1")
         raise ConnectionResetError
