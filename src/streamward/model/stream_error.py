@@ -1,0 +1,22 @@
+"""Why a camera shows nothing: the codes of S0-049's `stream.error`, the same in events, logs and metrics."""
+
+from enum import StrEnum
+
+
+class StreamErrorCode(StrEnum):
+    """One word for each thing that an operator would mend in another way."""
+
+    DNS_FAILED = "DNS_FAILED"
+    TCP_REFUSED = "TCP_REFUSED"
+    TCP_TIMEOUT = "TCP_TIMEOUT"  # no connection, or no answer to a request, in time
+    TLS_FAILED = "TLS_FAILED"
+    RTSP_AUTH_FAILED = "RTSP_AUTH_FAILED"
+    RTSP_NOT_FOUND = "RTSP_NOT_FOUND"
+    RTSP_REFUSED = "RTSP_REFUSED"  # an answer of the camera that none of the others names
+    CAMERA_FULL = "CAMERA_FULL"
+    CODEC_UNSUPPORTED = "CODEC_UNSUPPORTED"
+    NO_KEYFRAME = "NO_KEYFRAME"
+    FRAME_STALL = "FRAME_STALL"
+    CORRUPT_STREAM = "CORRUPT_STREAM"
+    TIMESTAMP_JUMP = "TIMESTAMP_JUMP"
+    URL_FORBIDDEN = "URL_FORBIDDEN"

@@ -1,0 +1,21 @@
+"""The words for pictures that are on their way: how they are coded, and how large they are."""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class VideoCodec(StrEnum):
+    """What cameras send and the product decodes."""
+
+    H264 = "h264"
+    H265 = "h265"
+
+
+class PictureSize(NamedTuple):
+    """Width and height as they are to be shown, in pixels."""
+
+    width: int
+    height: int
+
+    def __str__(self) -> str:
+        return f"{self.width}x{self.height}"
