@@ -19,7 +19,8 @@ import coverage
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("model", "leases", "vision")
+SOURCE = ROOT / "src/streamward"
+PACKAGES = ("model", "leases", "vision", "protocol/rtsp", "protocol/rtp")
 
 
 class KeepApart:
@@ -35,7 +36,7 @@ class KeepApart:
 
 def main() -> int:
     os.chdir(ROOT)
-    sources = [str(ROOT / "src/streamward" / package) for package in PACKAGES]
+    sources = [str(SOURCE / package) for package in PACKAGES]
     measured = coverage.Coverage(data_file=None, source=sources)
     measured.start()
     for module in _modules():
@@ -49,12 +50,12 @@ def main() -> int:
 
 
 def _modules() -> list[Path]:
-    return [module for package in PACKAGES for module in sorted((ROOT / "src/streamward" / package).glob("*.py"))]
+    return [module for package in PACKAGES for module in sorted((SOURCE / package).glob("*.py"))]
 
 
 def _gaps(measured: coverage.Coverage) -> Iterator[str]:
     for module in _modules():
-        own = f"tests/unit/{module.parent.name}/test_{module.stem}"
+        own = f"tests/unit/{module.parent.relative_to(SOURCE).as_posix()}/test_{module.stem}"
         if missing := _missing(measured, module, own):
             yield f"{module.relative_to(ROOT)} is not covered by {own}.py: lines {', '.join(missing[:20])}"
 
