@@ -15,6 +15,8 @@ from streamward.drivers.sql.engine import migration_engine
 from streamward.drivers.vault import AesVault
 from streamward.leases.lease import MOVES, SessionState
 from streamward.model.address_policy import EVERYWHERE
+from streamward.model.identity import SYSTEM
+from streamward.model.register import AuditFilter, Page
 from streamward.runtime.bell import Bell
 from tests.support.builders import CAMERA, SITE, a_camera, a_site, a_status, an_owner
 from tests.support.fleet import take, with_cameras, with_runners
@@ -22,6 +24,7 @@ from tests.support.postgres import PostgresServer
 from tests.support.stores import SteppedClock
 
 ONE = an_owner()
+OLD_URLS = "UPDATE cameras SET rtsp_url = 'rtsp://ada:hunter2@192.0.2.7/1'"
 
 
 @pytest.fixture(scope="session", params=["sqlite", "postgres"])
@@ -72,6 +75,15 @@ async def fill(url: str) -> None:
     await store.close()
 
 
+async def write(url: str, *changes: str) -> None:
+    """What a program of that schema would have written."""
+    engine = migration_engine(url)
+    async with engine.begin() as connection:
+        for change in changes:
+            await connection.execute(text(change))
+    await engine.dispose()
+
+
 async def names(rows: AsyncConnection, table: str) -> list[str]:
     return list((await rows.execute(text(f"SELECT * FROM {table} WHERE false"))).keys())
 
@@ -97,10 +109,7 @@ async def test_going_back_leaves_nothing_behind(url):
 async def test_a_filled_database_of_the_first_schema_goes_forward_and_back(url):
     await fill(url)
     await downgrade(url, to="0001")
-    engine = migration_engine(url)
-    async with engine.begin() as connection:
-        await connection.execute(text("UPDATE cameras SET rtsp_url = 'rtsp://ada:hunter2@192.0.2.7/1'"))
-    await engine.dispose()
+    await write(url, OLD_URLS)
     store = SqlStore(url, clock=SteppedClock(), bell=Bell())
     await store.open()
     assert await seal_urls(store, AesVault(lambda: [bytes(32)])) == 2
@@ -112,6 +121,40 @@ async def test_a_filled_database_of_the_first_schema_goes_forward_and_back(url):
     assert site.addresses == EVERYWHERE
     await store.close()
     await downgrade(url, to="0001")
+
+
+async def test_tenants_are_made_of_those_that_sites_and_cameras_of_the_first_schema_name(url):
+    await fill(url)
+    await downgrade(url, to="0001")
+    await write(url, "UPDATE cameras SET tenant_id = 'siteless', site_id = 'nowhere' WHERE camera_uuid = 'cam-2'")
+    await write(url, "INSERT INTO sites (site_id, tenant_id) VALUES ('empty', 'cameraless')")
+    store = SqlStore(url, clock=SteppedClock(), bell=Bell())
+    await store.open()
+    made = [tenant.tenant_id for tenant in await store.tenants(Page(scope=None))]
+    await store.close()
+    assert made == ["cameraless", "siteless", "tenant-1"]
+
+
+async def test_what_the_upgrade_seals_is_audited_and_announced_without_its_password(url):
+    await fill(url)
+    await downgrade(url, to="0001")
+    await write(url, OLD_URLS)
+    store = SqlStore(url, clock=SteppedClock(), bell=Bell())
+    await store.open()
+    await seal_urls(store, AesVault(lambda: [bytes(32)]))
+    rows = await store.audit(AuditFilter(scope=None))
+    told = await store.pending(limit=10)
+    await store.close()
+    assert [(row.action, row.object_id, row.author) for row in rows] == [
+        ("camera.updated", "cam-2", SYSTEM),
+        ("camera.updated", CAMERA, SYSTEM),
+    ]
+    assert {each.routing_key for each in told} == {
+        f"camera.updated.tenant-1.site-1.{each}" for each in (CAMERA, "cam-2")
+    }
+    assert "hunter2" not in repr(rows) + repr(told)
+    assert rows[1].after is not None
+    assert rows[1].after["rtsp_url"] == "rtsp://***@192.0.2.7/1"
 
 
 async def test_the_specified_spellings_are_there(rows):

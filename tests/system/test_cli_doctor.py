@@ -9,6 +9,7 @@ from pathlib import Path
 from tests.support.ports import free_port
 from tests.support.postgres import PostgresServer
 from tests.support.processes import control, run
+from tests.support.rabbitmq import RabbitServer
 
 
 def verdicts(result: subprocess.CompletedProcess[str]) -> dict[str, str]:
@@ -50,6 +51,16 @@ def test_postgresql_is_looked_at_with_its_clock(tmp_path: Path, postgres: Postgr
     looked = run("doctor", "--json", data=tmp_path / "data", PORT=free_port(), DATABASE_URL=postgres.url(database))
     found = verdicts(looked)
     assert (found["database"], found["schema"], found["database clock"]) == ("ok", "ok", "ok")
+
+
+def test_a_broker_is_looked_at(tmp_path: Path, rabbitmq: RabbitServer) -> None:
+    looked = run("doctor", "--json", data=tmp_path / "data", PORT=free_port(), BROKER_URL=rabbitmq.url())
+    assert verdicts(looked)["broker"] == "ok"
+    stranger = rabbitmq.url(password="hunter2")
+    refused = run("doctor", data=tmp_path / "data", PORT=free_port(), BROKER_URL=stranger)
+    assert refused.returncode == 1
+    assert "failed   broker" in refused.stdout
+    assert "hunter2" not in refused.stdout + refused.stderr
 
 
 def test_settings_that_cannot_be_meant_are_a_finding(tmp_path: Path) -> None:
