@@ -13,7 +13,7 @@ Not guaranteed: that a lease is still the runner's when its deadline has not com
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -143,7 +143,7 @@ class Holder:
     state: HolderState = HolderState.STARTING
     owner: Owner = field(init=False)
     _held: dict[CameraId, Held] = field(default_factory=dict)
-    _stamped_until: dict[CameraId, datetime] = field(default_factory=dict)  # of the generation that is held
+    _stamped_until: dict[CameraId, tuple[Generation, datetime]] = field(default_factory=dict)  # also of what was lost
     _giving_back: dict[CameraId, Named] = field(default_factory=dict)
     _given_back: dict[CameraId, Generation] = field(default_factory=dict)
     _channels: dict[AskKind, _Channel] = field(default_factory=lambda: {kind: _Channel() for kind in AskKind})
@@ -169,7 +169,8 @@ class Holder:
         if held is None or now >= held.deadline or arrived < held.since:
             return None  # a frame from before the grant may be another owner's moment
         made_at = _database_time(held, arrived)
-        self._stamped_until[camera_id] = max(made_at, self._stamped_until.get(camera_id, made_at))
+        before = self._stamped(camera_id, held.generation) or made_at
+        self._stamped_until[camera_id] = (held.generation, max(made_at, before))
         return Stamp(camera_id=camera_id, generation=held.generation, owner=self.owner, made_at=made_at)
 
     def wake(self, now: float) -> None:
@@ -182,7 +183,7 @@ class Holder:
         held = self._held.pop(camera_id, None)
         if held is not None:
             latest = _database_time(held, now)
-            stamped = self._stamped_until.get(camera_id, latest)
+            stamped = self._stamped(camera_id, held.generation) or latest
             self._give_back(Named(camera_id, held.generation, max(latest, stamped)))
 
     def end(self) -> None:
@@ -328,14 +329,20 @@ class Holder:
             asked=ask.sent,
             since=known.since if known else now,
         )
-        if known is None:
-            self._stamped_until.pop(kept.camera_id, None)
 
     def _give_back_unknown(self, unlisted: tuple[Named, ...]) -> None:
-        """Releases what an answer that never came had granted."""
+        """Releases what an answer that never came had granted, or what was lost and came back with its camera.
+
+        The latter was stamped, perhaps before the database's clock went back: the store cannot know until when.
+        """
         for named in unlisted:
             if named.camera_id not in self._held and named.camera_id not in self._giving_back:
-                self._give_back(named)
+                self._give_back(replace(named, made_until=self._stamped(named.camera_id, named.generation)))
+
+    def _stamped(self, camera_id: CameraId, generation: Generation | None) -> datetime | None:
+        """The last moment that was stamped under a generation."""
+        known, until = self._stamped_until.get(camera_id, (None, None))
+        return until if known == generation else None
 
     def _give_back(self, named: Named) -> None:
         self._giving_back[named.camera_id] = named

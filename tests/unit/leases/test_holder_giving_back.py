@@ -154,3 +154,23 @@ def test_any_other_denial_changes_nothing():
     talk.poll(12.0)
     talk.answer(AskKind.ACQUIRE, Denied(DenialReason.RUNNER_CORDONED), now=12.1)
     assert (talk.holder.state, talk.holder.held(12.1)) == (HolderState.SERVING, [CAMERA])
+
+
+def test_what_was_lost_and_came_back_with_its_camera_is_given_back_with_its_last_stamp():
+    talk = holding(now=10.0)
+    stamped = made_at(talk, arrived=11.5)
+    talk.poll(12.0)
+    talk.answer(AskKind.RENEW, renewed(now=12.0, lost=(CAMERA,)), now=12.1)
+    talk.poll(14.0)
+    talk.answer(AskKind.ACQUIRE, Acquired(at=at(14), leases=(), more=False), now=14.1)
+    talk.answer(AskKind.RENEW, renewed(now=14.0, unlisted=(Named(CAMERA, ONE),)), now=14.1)
+    assert talk.released(14.2) == (Named(CAMERA, ONE, stamped),)
+
+
+def test_a_grant_that_was_never_heard_of_is_given_back_without_a_stamp():
+    talk = holding(now=10.0)
+    made_at(talk, arrived=11.5)
+    talk.poll(12.0)
+    talk.answer(AskKind.ACQUIRE, Acquired(at=at(12), leases=(), more=False), now=12.1)
+    talk.answer(AskKind.RENEW, renewed(now=12.0, lost=(CAMERA,), unlisted=(Named(CAMERA, TWO),)), now=12.1)
+    assert talk.released(12.2) == (Named(CAMERA, TWO),)
