@@ -1,12 +1,14 @@
 """Whatever is sent, the answer is a clear 4xx, nothing changes and nothing internal is shown."""
 
 from collections.abc import AsyncIterator
+from dataclasses import asdict
 from typing import Any
 
 import pytest
 
 from streamward.protocol.codec import MAX_BODY
 from tests.support.app import ControlUnderTest
+from tests.support.operations import DOCUMENT, Names
 
 ACQUIRE = "/v1/leases/camera/acquire"
 GOOD = {"runner_id": "r1", "camera_uuid": "cam-1", "ttl_seconds": 10}
@@ -165,4 +167,48 @@ async def test_what_no_route_takes_is_a_problem_too(
 ) -> None:
     answer = await control.runner().call(method, path)
     assert answer.status_code == status
-    assert answer.headers.get("allow") == ("GET" if status == 405 else None)
+    assert answer.headers.get("allow") == ("GET, POST" if status == 405 else None)
+
+
+async def test_an_action_that_no_database_could_hold_is_refused() -> None:
+    answer = await ControlUnderTest().operator().get("/v1/audit", action="camera.updated\0")
+    assert (answer.status_code, answer.json()["reason"]) == (422, "invalid-message")
+
+
+async def test_a_report_cannot_smuggle_a_line_break(control: ControlUnderTest) -> None:
+    report = {"camera_uuid": "cam-1", "runner_id": "r1", "state": "STREAMING", "ts": "2026-01-01T12:00:00Z"}
+    body = {"items": [{**report, "error_code": "RTSP_401\n"}]}
+    assert (await control.runner().post("/v1/streams/status/batch", body)).status_code == 422
+    beat = {"runner_id": "r1", "streams_owned": 0, "type": "runner.heartbeat\n"}
+    assert (await control.runner().post("/v1/runners/heartbeat", beat)).status_code == 422
+
+
+async def test_no_runner_keeps_everybody_waiting_by_naming_one_camera_again(
+    control: ControlUnderTest,
+) -> None:
+    runner = control.runner()
+    lease = {"camera_uuid": "cam-1", "version": 1}
+    answer = await runner.post("/v1/leases/cameras/release", {"runner_id": "r1", "cameras": [lease, lease]})
+    assert (answer.status_code, "more often than 1" in answer.text) == (422, True)
+    report = {"camera_uuid": "cam-1", "runner_id": "r1", "state": "STREAMING", "ts": "2026-01-01T12:00:00Z"}
+    statuses = [
+        (await runner.post("/v1/streams/status/batch", {"items": [report] * count})).status_code for count in (20, 21)
+    ]
+    assert statuses == [202, 422]
+
+
+async def test_a_site_that_dials_next_to_never_says_when_to_come_back(control: ControlUnderTest) -> None:
+    await control.operator().post(
+        "/v1/sites", {"site_id": "slow", "tenant_id": "t-01", "capacity": 1, "refill_rate": 1e-320}
+    )
+    for step in ("consume", "done"):
+        assert (await control.runner().post(f"/v1/sites/slow/budget/{step}")).status_code == 200
+    refused = await control.runner().post("/v1/sites/slow/budget/consume")
+    assert (refused.status_code, refused.json()["retry_in_ms"]) == (409, 3_600_000)
+
+
+async def test_a_method_that_is_not_allowed_is_told_every_one_that_is() -> None:
+    client = ControlUnderTest().anyone()
+    for path, methods in DOCUMENT["paths"].items():
+        answer = await client.call("PUT", path.format(**asdict(Names())))
+        assert (answer.status_code, answer.headers["allow"]) == (405, ", ".join(sorted(map(str.upper, methods))))

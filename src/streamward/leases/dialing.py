@@ -19,6 +19,7 @@ from streamward.model.camera import DEFAULT_DIALS, DEFAULT_DIALS_PER_MINUTE
 
 RESERVE_REFILL = 60.0  # seconds in which an empty reserve is full again
 IN_FLIGHT_FOR = 10.0  # seconds after which a dial that nobody reported done no longer counts
+LONGEST_RETRY = 3600.0  # seconds: at a very small rate a token is for ever away, but rates are changed
 TAKEOVER_WITHIN = 600.0  # seconds since a camera last streamed under an earlier generation
 
 
@@ -82,4 +83,4 @@ def consume(bucket: Bucket, *, in_flight: int, takeover: bool, now: datetime) ->
 def _until_token(bucket: Bucket) -> float:
     if bucket.per_minute <= 0:
         return 60.0
-    return (1.0 - bucket.tokens) * 60.0 / bucket.per_minute
+    return min(LONGEST_RETRY, (1.0 - bucket.tokens) * 60.0 / bucket.per_minute)

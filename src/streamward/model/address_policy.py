@@ -115,6 +115,8 @@ EVERYWHERE = AddressPolicy()  # but to what is special
 
 def parse_network(text: str) -> Network:
     """The network that a text names; a bare address is a network of one."""
+    if "%" in text:  # the name of an interface: it means something on one host only
+        raise NetworkRefused(text)
     try:
         return ip_network(text)
     except ValueError:

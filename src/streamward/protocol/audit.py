@@ -8,6 +8,8 @@ import msgspec
 from streamward.model.register import AuditRow
 from streamward.protocol.fields import Cursor, Id, Instant, Limit, Message, check_year
 
+ACTION = r"^[a-z_.-]{1,64}$(?!\n)"
+
 
 class AuditQuery(Message, frozen=True):
     """Which changes to list; answered by AuditPage."""
@@ -15,7 +17,7 @@ class AuditQuery(Message, frozen=True):
     tenant_id: Id | None = None
     object_id: Id | None = None
     subject: Id | None = None
-    action: Annotated[str, msgspec.Meta(max_length=64, description="like `camera.updated`")] | None = None
+    action: Annotated[str, msgspec.Meta(pattern=ACTION, description="like `camera.updated`")] | None = None
     since: Instant | None = None
     limit: Limit = 100
     cursor: Cursor | None = None

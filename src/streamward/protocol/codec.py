@@ -7,6 +7,7 @@ What is told about a refusal names the place and the rule, and repeats no more o
 import json
 import re
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any, TypeVar
 
 import msgspec
@@ -62,9 +63,12 @@ def decode_query(pairs: Iterable[tuple[str, str]], kind: type[T]) -> T:
     if len(given) != len(dict(given)):
         raise InvalidMessage("a query parameter is given twice")
     try:
-        return msgspec.convert(dict(given), kind, strict=False)
+        message = msgspec.convert(dict(given), kind, strict=False)
     except msgspec.ValidationError as err:
         raise InvalidMessage(str(err)) from None
+    for key, text in given:
+        _check_text(key, text, getattr(message, key))
+    return message
 
 
 def convert(fields: dict[str, Any], kind: type[T]) -> T:
@@ -85,6 +89,16 @@ def _decoded(body: bytes, kind: type[T]) -> T:
         raise MalformedMessage(str(err)) from None
     _check_form(body)
     return message
+
+
+def _check_text(key: str, text: str, value: Any) -> None:
+    """Refuses what `msgspec` is too kind to: a filter that is `null` would filter nothing."""
+    if value is None:
+        raise InvalidMessage(f"Expected a value, or nothing at all - at `$.{key}`")
+    if isinstance(value, bool) and text.lower() not in {"true", "false"}:
+        raise InvalidMessage(f"Expected `true` or `false` - at `$.{key}`")
+    if isinstance(value, datetime) and ":" not in text:
+        raise InvalidMessage(f"Expected an instant of RFC 3339 - at `$.{key}`")
 
 
 def _written(value: Any) -> str:

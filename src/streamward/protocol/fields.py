@@ -1,5 +1,7 @@
 """The field types that messages share."""
 
+from collections import Counter
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Annotated
 
@@ -52,3 +54,9 @@ def check_year(*instants: datetime | None) -> None:
     """Refuses instants at the edges of the calendar, where turning them into UTC or adding a second overflows."""
     if any(instant is not None and not 1970 <= instant.year < 9000 for instant in instants):
         raise ValueError("an instant must lie in the years 1970 to 8999")
+
+
+def check_repeats(camera_ids: Iterable[str], *, most: int) -> None:
+    """Refuses a list that names one camera too often: its turns come one after the other, and everybody waits."""
+    if any(count > most for count in Counter(camera_ids).values()):
+        raise ValueError(f"a camera is named more often than {most} times")

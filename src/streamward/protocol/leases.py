@@ -1,13 +1,23 @@
 """Runner → control plane and back: leases, in S0's spelling (`version` is the generation, `owner_id` the runner)."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
 from streamward.model.camera import LeasePolicyName
 from streamward.model.runner import DrainMode
-from streamward.protocol.fields import Capacity, ClearText, Id, Instant, Message, TtlSeconds, Version, check_year
+from streamward.protocol.fields import (
+    Capacity,
+    ClearText,
+    Id,
+    Instant,
+    Message,
+    TtlSeconds,
+    Version,
+    check_repeats,
+    check_year,
+)
 
 MAX_NAMED = 10_000  # leases in one message
 
@@ -145,11 +155,14 @@ class LeaseGivenBack(Message, frozen=True):
 
 
 class ReleaseCameras(Message, frozen=True):
-    """Runner gives cameras back; answered by CamerasReleased."""
+    """Runner gives cameras back, each once; answered by CamerasReleased."""
 
     runner_id: Id
     cameras: Annotated[list[LeaseGivenBack], msgspec.Meta(max_length=MAX_NAMED)]
     incarnation: Id | None = None
+
+    def __post_init__(self) -> None:
+        check_repeats((each.camera_uuid for each in self.cameras), most=1)
 
 
 class CamerasReleased(Message, frozen=True):
@@ -184,7 +197,7 @@ class Heartbeat(Message, frozen=True):
     cpu_pct: Annotated[float, msgspec.Meta(ge=0)] = 0.0
     mem_mb: Annotated[float, msgspec.Meta(ge=0)] = 0.0
     ts: Instant | None = None
-    type: Annotated[str, msgspec.Meta(pattern="^runner\\.heartbeat$")] = "runner.heartbeat"
+    type: Literal["runner.heartbeat"] = "runner.heartbeat"
 
 
 class RunnerFlags(Message, frozen=True):

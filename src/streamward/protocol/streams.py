@@ -6,12 +6,13 @@ import msgspec
 
 from streamward.model.ids import CameraId, Generation, RunnerId, ShardId
 from streamward.model.status import StreamState, StreamStatus, Substate
-from streamward.protocol.fields import Id, Instant, Message, Version, check_year
+from streamward.protocol.fields import Id, Instant, Message, Version, check_repeats, check_year
 
 MAX_REPORTS = 2_000  # in one message
+MAX_OF_ONE = 20  # of one camera in it: each is a statement of its own
 
 Measure = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
-ErrorCode = Annotated[str, msgspec.Meta(pattern="^[A-Z0-9_]{1,64}$")]
+ErrorCode = Annotated[str, msgspec.Meta(pattern=r"^[A-Z0-9_]{1,64}$(?!\n)")]
 
 
 class StreamReport(Message, frozen=True):
@@ -35,9 +36,12 @@ class StreamReport(Message, frozen=True):
 
 
 class StreamReports(Message, frozen=True):
-    """Runner tells how its streams are; answered by ReportsAccepted."""
+    """Runner tells how its streams are, each at most 20 times; answered by ReportsAccepted."""
 
     items: Annotated[list[StreamReport], msgspec.Meta(max_length=MAX_REPORTS)]
+
+    def __post_init__(self) -> None:
+        check_repeats((each.camera_uuid for each in self.items), most=MAX_OF_ONE)
 
 
 class ReportsAccepted(Message, frozen=True):

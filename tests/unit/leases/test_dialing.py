@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamward.leases.dialing import Bucket, DialGranted, DialRefusal, DialRefused, consume
+from streamward.leases.dialing import LONGEST_RETRY, Bucket, DialGranted, DialRefusal, DialRefused, consume
 from tests.support.builders import START, a_bucket, at
 
 
@@ -32,6 +32,12 @@ def test_a_bucket_without_a_rate_asks_to_come_back_in_a_minute():
     refused = dial(a_bucket(tokens=0.0, per_minute=0.0))
     assert isinstance(refused, DialRefused)
     assert refused.retry_in == 60.0
+
+
+def test_a_rate_next_to_nothing_asks_to_come_back_in_an_hour():
+    refused = dial(a_bucket(tokens=0.0, per_minute=1e-320))
+    assert isinstance(refused, DialRefused)
+    assert refused.retry_in == LONGEST_RETRY
 
 
 @pytest.mark.parametrize(("seconds", "tokens"), [(0, 2.0), (1, 4.0), (4, 10.0), (3600, 10.0), (-3600, 2.0)])

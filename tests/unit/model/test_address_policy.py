@@ -94,7 +94,9 @@ def test_a_url_is_judged_by_its_address_and_a_name_when_it_is_resolved(url, faul
     assert AddressPolicy().judge_url(parse(url).url) is fault
 
 
-@pytest.mark.parametrize("text", ["", "10.0.0.1/8", "10.0.0.0/33", "host", "127.1", "::1/64", "x" * 500])
+@pytest.mark.parametrize(
+    "text", ["", "10.0.0.1/8", "10.0.0.0/33", "host", "127.1", "::1/64", "fe80::1%eth0", "fe80::1%\0", "x" * 500]
+)
 def test_what_is_no_network_is_refused(text):
     with pytest.raises(NetworkRefused) as refused:
         parse_network(text)

@@ -1,7 +1,7 @@
 """One policy for everything that comes in: exactly what was declared, or refused."""
 
 import json
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -136,6 +136,17 @@ def test_in_a_query_all_is_text_and_empty_is_none():
 def test_a_query_that_was_not_declared_is_invalid(pairs):
     with pytest.raises(InvalidMessage):
         decode_query(pairs, Query)
+
+
+@pytest.mark.parametrize(("name", "text"), [("enabled", "null"), ("enabled", "1"), ("since", "null"), ("since", "0")])
+def test_a_query_is_not_read_more_kindly_than_it_is_documented(name, text):
+    with pytest.raises(InvalidMessage, match=name):
+        decode_query([(name, text)], Query)
+
+
+def test_a_query_may_write_true_and_instants_as_programs_do():
+    read = decode_query([("enabled", "True"), ("since", "2026-01-01T00:00:00Z")], Query)
+    assert read == Query(enabled=True, since=datetime(2026, 1, 1, tzinfo=UTC))
 
 
 class Login(Message, frozen=True):

@@ -1,10 +1,12 @@
 """The HTTP application: every route over one store, with nothing started and nothing opened."""
 
 import functools
+from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
+from starlette.routing import Match, Route
 
 from streamward import __version__
 from streamward.control.admission import Admission
@@ -117,9 +119,17 @@ def _document(app: FastAPI, routes: Routes) -> None:
     app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's own way to replace the document
 
 
-async def _unrouted(_request: Request, error: Exception) -> Response:
+async def _unrouted(request: Request, error: Exception) -> Response:
     """What the router says when no route takes a call: 404, or 405 with the methods that exist."""
     assert isinstance(error, HTTPException)
     response = problem_response(plain_problem(error.status_code))
-    response.headers.update(error.headers or {})
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        response.headers["Allow"] = ", ".join(sorted(_methods(request)))
     return response
+
+
+def _methods(request: Request) -> set[str]:
+    """The methods of all routes of this path: the router itself tells those of the first."""
+    routes = [route for route in request.app.router.routes if isinstance(route, Route)]
+    path = next(route.path for route in routes if route.matches(request.scope)[0] is not Match.NONE)
+    return {method for route in routes if route.path == path for method in route.methods or ()}
