@@ -49,8 +49,10 @@ bench: $(VENV)/.dev ## measure, as ratios within one run
 	@scripts/postgresql
 	$(BIN)/python -m bench
 
-drills: $(VENV)/.dev ## the simulation at full size: 20,000 seeds
+drills: $(VENV)/.dev ## the simulation at full size (20,000 seeds), and the API fuzzed on both databases
 	$(BIN)/streamward drill simulate --seeds 20000
+	@scripts/postgresql
+	$(BIN)/python -m scripts.fuzz_api --examples 2000 --minutes 30
 
 clean: ## remove everything that was built or installed here
 	rm -rf $(VENV) build dist data .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from streamward.drivers.sql import SqlStore
+from streamward.model.ids import PATTERN
 from streamward.runtime.bell import Bell
 from tests.support.clocks import ManualClock
 from tests.support.isolation_table import COLUMNS, TABLE, measured_row, read_table, row_name
@@ -157,4 +158,5 @@ def parameters(path: str, method: str) -> list[dict[str, object]]:
 
 
 def is_id(parameter: dict[str, object]) -> bool:
-    return parameter["in"] in {"path", "query"} and "pattern" in str(parameter["schema"])
+    schema = parameter["schema"]
+    return parameter["in"] in {"path", "query"} and isinstance(schema, dict) and schema.get("pattern") == PATTERN
