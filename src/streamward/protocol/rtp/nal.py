@@ -6,6 +6,8 @@ An access unit is the pieces of one picture, in Annex B form: each behind a star
 from collections.abc import Iterator
 
 START_CODE = b"\0\0\0\1"
+LARGEST_PARAMETER_SET = 4096
+MOST_PARAMETER_SETS = 64
 
 # What a NAL unit is, as bits: plain numbers, for they are looked up for every packet.
 PICTURE = 1  # a slice
@@ -76,5 +78,11 @@ class UnitBuffer:
     def finish(self) -> None:
         """The NAL unit that was begun is whole."""
         if self._kinds & PARAMETER and self._open >= 0:
-            self.parameters.append(bytes(self.content[self._open :]))
+            self._keep_parameters()
         self._open = -1
+
+    def _keep_parameters(self) -> None:
+        """Sets that are too large or too many are part of the unit, and nothing more."""
+        size = len(self.content) - self._open
+        if size <= LARGEST_PARAMETER_SET and len(self.parameters) < MOST_PARAMETER_SETS:
+            self.parameters.append(bytes(self.content[self._open :]))

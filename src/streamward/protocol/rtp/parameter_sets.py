@@ -8,11 +8,9 @@ from dataclasses import dataclass, field
 
 from streamward.model.video import PictureSize, VideoCodec
 from streamward.protocol.rtp import h264, h265
-from streamward.protocol.rtp.nal import join
+from streamward.protocol.rtp.nal import LARGEST_PARAMETER_SET, MOST_PARAMETER_SETS, join
 from streamward.protocol.rtp.packet import RtpError
 
-MOST_SETS = 64
-LARGEST_SET = 4096
 LARGEST_SIDE = 16384  # pixels
 
 _WITH_CHROMA = frozenset({44, 83, 86, 100, 110, 118, 122, 128, 134, 135, 138, 139, 144, 244})  # profiles
@@ -30,7 +28,7 @@ class _Bits:
     """The bits of a NAL unit, without the bytes that keep start codes out of it."""
 
     def __init__(self, nal: bytes) -> None:
-        plain = nal[:LARGEST_SET].replace(b"\0\0\3", b"\0\0")
+        plain = nal[:LARGEST_PARAMETER_SET].replace(b"\0\0\3", b"\0\0")
         self._value = int.from_bytes(plain)
         self._left = 8 * len(plain)
 
@@ -76,14 +74,16 @@ class ParameterSets:
 
     def learn(self, nal: bytes) -> None:
         """Takes in one set, in place of the one with its number."""
-        if nal in self._by_number.values() or not 2 < len(nal) <= LARGEST_SET:
+        if nal in self._by_number.values() or not 2 < len(nal) <= LARGEST_PARAMETER_SET:
             return
         kind = _kind(self.codec, nal)
         try:
             key = (kind, _number(self.codec, kind, nal))
         except MalformedParameterSet:
             return
-        if kind not in _KINDS[self.codec] or (key not in self._by_number and len(self._by_number) >= MOST_SETS):
+        if kind not in _KINDS[self.codec] or (
+            key not in self._by_number and len(self._by_number) >= MOST_PARAMETER_SETS
+        ):
             return
         self._by_number[key] = nal
         self.content = join([each for _, each in sorted(self._by_number.items())])

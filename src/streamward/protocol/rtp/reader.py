@@ -8,8 +8,9 @@ every unit up to the next whole keyframe is handed out as *damaged*: a decoder c
 wait. A gap within one picture that no other needs (H.264 `nal_ref_idc` 0) damages nothing else. Before the first
 keyframe with known parameter sets everything is damaged.
 
-Guaranteed: memory stays below `largest_unit` + one packet + the packets that wait for their turn; no input raises. Not
-guaranteed: that a unit decodes; encoders and networks do as they like within a packet.
+Guaranteed: memory stays below `largest_unit` + twice a packet + its parameter sets + the packets that wait for
+their turn; no input raises. Not guaranteed: that a unit decodes; encoders and networks do as they like within a
+packet.
 """
 
 from collections.abc import Sequence

@@ -21,7 +21,7 @@ from streamward.model.source_url import Credential
 MOST_CHALLENGES = 16
 LONGEST_HEADER = 4096
 MOST_FORMER = 16  # nonces of the past that a server still knows
-MOST_STALE = 2  # stale nonces in a row that are taken for an honest mistake
+MOST_STALE = 1  # stale nonces in a row that are believed: some cameras say so of a wrong password too
 
 _PARAMETER = re.compile(r'\s*([A-Za-z0-9_-]{1,32})\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]*))\s*(?:,|$)')
 _SCHEME = re.compile(r"(?<![^\s,])[\s,]*(Basic|Digest)(?=[\s,]|$)", re.IGNORECASE)

@@ -3,7 +3,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamward.protocol.rtp.nal import PARAMETER, PICTURE, UnitBuffer, join, split
+from streamward.protocol.rtp.nal import (
+    LARGEST_PARAMETER_SET,
+    MOST_PARAMETER_SETS,
+    PARAMETER,
+    PICTURE,
+    UnitBuffer,
+    join,
+    split,
+)
 
 _nal = st.binary(min_size=1, max_size=50).map(lambda text: text.replace(b"\0", b"\1"))
 
@@ -21,6 +29,13 @@ def test_short_and_long_start_codes_and_noise_in_front_are_understood():
 @given(st.binary(max_size=100))
 def test_any_bytes_can_be_split(content):
     assert sum(len(nal) for nal in split(content)) <= len(content)
+
+
+def test_the_parameter_sets_of_a_unit_are_bounded():
+    unit = UnitBuffer()
+    for size in (LARGEST_PARAMETER_SET + 1, *[3] * (2 * MOST_PARAMETER_SETS)):
+        unit.add(memoryview(bytes(size)), PARAMETER, is_first_slice=False)
+    assert [len(nal) for nal in unit.parameters] == [3] * MOST_PARAMETER_SETS
 
 
 def test_a_unit_collects_its_parameter_sets():

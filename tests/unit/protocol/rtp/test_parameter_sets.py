@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamward.model.video import PictureSize, VideoCodec
-from streamward.protocol.rtp.nal import split
-from streamward.protocol.rtp.parameter_sets import MOST_SETS, MalformedParameterSet, ParameterSets, picture_size
+from streamward.protocol.rtp.nal import MOST_PARAMETER_SETS, split
+from streamward.protocol.rtp.parameter_sets import MalformedParameterSet, ParameterSets, picture_size
 from tests.support.pictures import PPS_H264, SPS_H264, clip
 
 
@@ -99,9 +99,9 @@ def test_what_is_no_set_is_not_kept(nal):
 
 def test_the_number_of_sets_is_bounded():
     sets = ParameterSets(VideoCodec.H264)
-    for number in range(MOST_SETS + 10):
+    for number in range(MOST_PARAMETER_SETS + 10):
         sets.learn(Writer().golomb(number).put(16, 7).done(b"\x68"))
-    assert len(list(split(sets.content))) == MOST_SETS
+    assert len(list(split(sets.content))) == MOST_PARAMETER_SETS
 
 
 def test_an_unreadable_set_is_named_as_such():
