@@ -2,7 +2,7 @@
 
 Each execution mutates a recorded conversation or stream (bits, bytes, pieces cut out, doubled, swapped, cut at any
 place) and gives it to both ends, to the reader and to the parsers. Nothing may raise but the packages' own errors, and
-nothing may hold more than its bound. It stops at the first execution that does, and prints its seed.
+nothing may hold more than its bound or take long. It stops at the first execution that does, and prints its seed.
 """
 
 import argparse
@@ -32,6 +32,7 @@ USER = Credential(user=Secret("user"), password=Secret("pass"))
 URL = "rtsp://cam/live"
 LARGEST_UNIT = 500  # a fifth of what is sent: the bound is met all the time
 WINDOW = 8
+MOST_SECONDS = 3.0  # of processor time: a hundred times what an execution takes
 PARAMETER_SETS = {
     VideoCodec.H264: (
         "6742c00dda0507e840000003004000000ca3c50aa8",
@@ -58,6 +59,10 @@ DICTIONARY = (
 
 class HeldTooMuch(Exception):
     """A buffer above its bound."""
+
+
+class TookTooLong(Exception):
+    """An execution that a sender could keep a processor busy with."""
 
 
 class OpenHouse:
@@ -186,8 +191,11 @@ def run(seed: int, *, executions: int | None = None, seconds: float = float("inf
     until, done = time.monotonic() + seconds, 0
     while (executions is None or done < executions) and time.monotonic() < until:
         target = TARGETS[done % len(TARGETS)]
+        begun = time.process_time()
         try:
             target(random.Random(f"{seed}:{done}"))
+            if time.process_time() - begun > MOST_SECONDS:
+                raise TookTooLong(f"{time.process_time() - begun:.1f} s")
         except Exception as error:
             error.add_note(f"{target.__name__} with seed {seed}:{done}")
             raise

@@ -30,12 +30,14 @@ from streamward.protocol.rtsp.message import (
 )
 
 LARGEST_HEAD = 16384
+LONGEST_LINE = 4096  # of the first
 LARGEST_FRAME = 65535
 MOST_SKIPPED = 262144
 
 _DOLLAR = 0x24
 _BLANK = re.compile(rb"[\r\n\0]+")
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
+_FIRST_LINE = re.compile(rb"RTSP/[12]\.\d +\d{3}|[A-Z_]{3,32} +[\x21-\x7e]+ +RTSP/[12]\.\d")
 _PLAUSIBLE = re.compile(rb"RTSP/|[A-Z][A-Z_]{2}[A-Z_ ]")
 _SHORTEST = 5  # bytes by which a message is told from noise
 _UNFINISHED = 6  # bytes at the end of noise that may be the beginning of something
@@ -104,6 +106,7 @@ class StreamDecoder:
         self._wanted = 0  # bytes without which looking at what is pending is useless
         self._state = _State.READING
         self._skipped = 0
+        self._examined = 0  # bytes of what turned out to be noise: they are not looked at twice
 
     def resync(self, channels: Collection[int]) -> None:
         """From now on noise is passed over, up to a reply or a frame on one of these channels; none: it is an error."""
@@ -168,18 +171,22 @@ class StreamDecoder:
             if self._beginning is None:
                 return self._broken(error, chunk, found)
             self._state = _State.SEARCHING
-            self._skip(1, found)
-            return position + 1
+            self._skip(self._examined, found)
+            return position + self._examined
 
     def _message(self, chunk: bytes, position: int, found: list[Unit]) -> int | None:
-        if not _PLAUSIBLE.match(chunk, position):
+        self._examined = 1
+        line = chunk.find(b"\n", position, position + LONGEST_LINE)
+        if not _PLAUSIBLE.match(chunk, position) or (line >= 0 and not _FIRST_LINE.match(chunk, position, line)):
             raise MalformedMessage("first line")
         blank = _HEAD_END.search(chunk, position, position + LARGEST_HEAD)
         if blank is None:
-            if len(chunk) - position >= LARGEST_HEAD:
+            self._examined = LARGEST_HEAD if line >= 0 else LONGEST_LINE
+            if len(chunk) - position >= self._examined:
                 raise MalformedMessage("head too large")
             self._wanted = len(chunk) - position + 1
             return None
+        self._examined = blank.end() - position
         message = decode_head(chunk[position : blank.start()])
         end = blank.end() + body_length(message.headers)
         if end > len(chunk):

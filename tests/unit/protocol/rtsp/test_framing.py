@@ -125,6 +125,18 @@ def test_a_head_without_end_is_the_end():
     assert [type(unit) for unit in units] == [Broken]
 
 
+@pytest.mark.parametrize(
+    "noise", [b"RTSP/1.0 200 OK\r\n" * 3000, b"OPTIONS" * 3000, b"RTSP/1.0 200 OK\r\nA: RTSP/1." * 999]
+)
+def test_long_noise_is_split_alike_and_not_looked_at_twice(noise):
+    stream = noise + b"\r\n\r\n" + interleave(0, RTP)
+    whole = fed(stream, [], StreamDecoder(resync=(0, 1)))
+    assert fed(stream, list(range(0, len(stream), 997)), StreamDecoder(resync=(0, 1))) == whole
+    assert whole[-1] == (0, RTP)
+    units = StreamDecoder(resync=(0, 1)).feed(stream)
+    assert len(units) < 10
+
+
 def test_a_body_is_waited_for_without_looking_at_every_byte():
     decoder = StreamDecoder()
     reply = Reply(status=200, reason="OK", body=bytes(1000))
