@@ -1,0 +1,59 @@
+"""Access units to pictures, with PyAV; one thread for each decoder, for the cameras are the parallelism."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import av
+from av.error import FFmpegError
+
+from streamward.vision.detector import Size
+
+_NAMES = {"h264": "h264", "h265": "hevc"}
+
+
+class DecodedFrame:
+    """A picture that was decoded, and is made to measure only if somebody looks at it."""
+
+    def __init__(self, frame: av.VideoFrame) -> None:
+        self._frame = frame
+
+    @property
+    def size(self) -> Size:
+        """As the camera sent it."""
+        return Size(self._frame.width, self._frame.height)
+
+    def fitted(self, size: Size) -> Any:
+        """Red, green and blue in that size: scaled and converted in one go."""
+        return self._frame.reformat(width=size.width, height=size.height, format="rgb24").to_ndarray()
+
+
+class Decoder:
+    """One camera's decoder; begins with a keyframe, and again after whatever it could not read."""
+
+    def __init__(self, codec: str) -> None:
+        self.codec = codec
+        self.is_waiting = True  # for a keyframe
+        self.corrupt = 0  # units that could not be read
+        self._context = _context(codec)
+
+    def decode(self, content: bytes, *, is_keyframe: bool) -> Iterator[DecodedFrame]:
+        """The frames that one access unit gives: mostly one, none while it waits for a keyframe."""
+        if self.is_waiting and not is_keyframe:
+            return
+        try:
+            frames = self._context.decode(av.Packet(content))
+        except FFmpegError:
+            self.corrupt += 1
+            self.is_waiting = True
+            self._context = _context(self.codec)
+            return
+        self.is_waiting = False
+        for frame in frames:
+            yield DecodedFrame(frame)
+
+
+def _context(codec: str) -> av.VideoCodecContext:
+    context = av.CodecContext.create(_NAMES[codec], "r")
+    assert isinstance(context, av.VideoCodecContext)
+    context.thread_count = 1
+    return context

@@ -1,0 +1,77 @@
+"""What a Worker publishes, in S0's spelling (S0-042 to S0-050), with what the fence needs beside it."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from streamward.model.detection import Detection
+from streamward.protocol.fields import Id, Message, Version
+
+
+class SeenThing(Message, frozen=True, rename={"label": "class"}):
+    """One thing in a frame; its box is left, top, right and bottom in the camera's own pixels."""
+
+    label: str
+    conf: float
+    bbox_xyxy: Annotated[list[float], msgspec.Meta(min_length=4, max_length=4)]
+
+
+class Latency(Message, frozen=True):
+    """Seconds that the detector took, and from the frame's arrival to this event."""
+
+    inference_s: float
+    e2e_s: float
+
+
+class DetectionEvent(Message, frozen=True):
+    """Worker: what was seen in one frame; `ts` is when the frame arrived, by the database's time (S0-043).
+
+    `event_id` is made from camera, generation, epoch and frame number: it names this event for ever, and whoever gets
+    it twice knows it by that.
+    """
+
+    ts: datetime
+    runner_id: Id
+    shard_id: Id
+    tenant_id: Id
+    site_id: Id
+    camera_uuid: Id
+    frame_id: int
+    fps: float
+    detections: list[SeenThing]
+    latency: Latency
+    generation: Version
+    epoch: int
+    incarnation: Id
+    seq: int
+    event_id: str
+
+
+class StreamFailed(Message, frozen=True):
+    """Worker: why a stream does not run, and when it is tried again (S0-049); never a URL or a password."""
+
+    camera_uuid: Id
+    runner_id: Id
+    code: str
+    detail: str
+    retry_in_ms: int
+    ts: datetime
+    type: Literal["stream.error"] = "stream.error"
+
+
+def event_id(camera_uuid: str, *, generation: int, epoch: int, frame: int) -> str:
+    """The one name of what was seen in one frame."""
+    return f"{camera_uuid}.{generation}.{epoch}.{frame}"
+
+
+def routing_key(kind: str, *, tenant_id: str, site_id: str, camera_uuid: str) -> str:
+    """`detections`, `stream.status` or `stream.error`, and whose."""
+    return f"{kind}.{tenant_id}.{site_id}.{camera_uuid}"
+
+
+def seen_thing(detection: Detection) -> SeenThing:
+    """A detection on the wire: tenths of a pixel are enough."""
+    box = detection.box
+    corners: list[Any] = [round(each, 1) for each in (box.x1, box.y1, box.x2, box.y2)]
+    return SeenThing(label=detection.label, conf=round(detection.confidence, 4), bbox_xyxy=corners)

@@ -1,0 +1,74 @@
+"""What a Worker is told to watch (S0-038): by its Manager over a channel, or in a file that only its user can read."""
+
+from typing import Annotated
+
+import msgspec
+
+from streamward.protocol.fields import ClearText, Id, Message, Version
+
+SHARD_SIZE = 64  # cameras at most
+
+Fps = Annotated[float, msgspec.Meta(gt=0, le=240)]
+
+
+class Source(Message, frozen=True):
+    """One camera; without a generation the Worker takes its lease itself."""
+
+    camera_uuid: Id
+    url: ClearText
+    site_id: Id
+    tenant_id: Id
+    username: ClearText | None = None
+    password: ClearText | None = None
+    credential_version: int = 0
+    generation: Version | None = None
+    epoch: int = 1
+    max_fps: Fps | None = None
+    detect_every_n_frames: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 1
+    detector: Id | None = None
+    do_not_process: bool = False
+    allow: list[str] = msgspec.field(default_factory=list)
+    deny: list[str] = msgspec.field(default_factory=list)
+    kinds: list[str] = msgspec.field(default_factory=list)
+
+
+class Broker(Message, frozen=True):
+    """Where events go; without a host to the embedded bus of this machine."""
+
+    host: str | None = None
+    url: ClearText | None = None
+    ex_status: str = "status.topic"
+    ex_detect: str = "detections.topic"
+
+
+class ControlPlane(Message, frozen=True):
+    """Where leases are taken, if no Manager feeds them."""
+
+    base_url: str
+    token: ClearText | None = None
+
+
+class Telemetry(Message, frozen=True):
+    """How often things are told."""
+
+    report_interval_seconds: Annotated[float, msgspec.Meta(gt=0, le=3600)] = 5.0
+
+
+class ShardConfig(Message, frozen=True):
+    """Manager or a person: one Worker's cameras and where its events go."""
+
+    runner_id: Id
+    shard_id: Id
+    sources: Annotated[list[Source], msgspec.Meta(max_length=SHARD_SIZE)]
+    max_fps: Fps = 6.0
+    incarnation: Id | None = None
+    amqp: Broker = Broker()
+    cp: ControlPlane | None = None
+    telemetry: Telemetry = Telemetry()
+    readiness_quorum_pct: Annotated[int, msgspec.Meta(ge=1, le=100)] = 80
+    grace_timeout_s: Annotated[float, msgspec.Meta(gt=0, le=600)] = 10.0
+
+    def __post_init__(self) -> None:
+        names = [source.camera_uuid for source in self.sources]
+        if len(names) != len(set(names)):
+            raise ValueError("a camera is named twice")

@@ -1,0 +1,58 @@
+"""A Worker's metrics (S0-054 to S0-056), with names as the specification spells them."""
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from streamward.model.status import StreamState
+from streamward.vision.stream import Condition
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
+
+
+class WorkerMetrics:
+    """What Prometheus scrapes of one shard."""
+
+    def __init__(self, *, runner_id: str, shard_id: str) -> None:
+        self._registry = every = CollectorRegistry()
+        camera = ("camera_uuid",)
+        self._up = Gauge("stream_up", "1 while the stream runs", camera, registry=every)
+        self._age = Gauge("last_frame_age_seconds", "Since the last frame", camera, registry=every)
+        self._fps = Gauge("stream_fps", "Frames a second", camera, registry=every)
+        self._inference = _histogram("inference_latency_seconds", "Looking at one frame", every)
+        self._path = _histogram("e2e_latency_seconds", "From a frame's arrival to its event", every)
+        self._errors = Counter("stream_errors", "Failures by their code", ("camera_uuid", "code"), registry=every)
+        pipeline = Gauge("pipeline_fps", "Frames looked at a second", ("runner_id", "shard_id"), registry=every)
+        self._pipeline = pipeline.labels(runner_id=runner_id, shard_id=shard_id)
+
+    def condition(self, camera_uuid: str, seen: Condition, now: float) -> None:
+        """How a stream stands; one that never had a frame has no age."""
+        self._up.labels(camera_uuid).set(seen.state is StreamState.STREAMING)
+        self._fps.labels(camera_uuid).set(seen.fps)
+        if seen.last_frame_at is not None:
+            self._age.labels(camera_uuid).set(max(0.0, now - seen.last_frame_at))
+
+    def looked(self, camera_uuid: str, *, inference_s: float, e2e_s: float) -> None:
+        """One frame was looked at."""
+        self._inference.labels(camera_uuid).observe(inference_s)
+        self._path.labels(camera_uuid).observe(e2e_s)
+
+    def failed(self, camera_uuid: str, code: str) -> None:
+        """A stream failed."""
+        self._errors.labels(camera_uuid, code).inc()
+
+    def pipeline(self, fps: float) -> None:
+        """How many frames of all cameras were looked at a second."""
+        self._pipeline.set(fps)
+
+    def forget(self, camera_uuid: str) -> None:
+        """A camera that is not watched any more has no metrics."""
+        for metric in (self._up, self._age, self._fps, self._inference, self._path):
+            metric.remove(camera_uuid)
+
+    def render(self) -> bytes:
+        """Everything as text."""
+        return generate_latest(self._registry)
+
+
+def _histogram(name: str, about: str, registry: CollectorRegistry) -> Histogram:
+    return Histogram(name, about, ("camera_uuid",), buckets=_SECONDS, registry=registry)

@@ -1,0 +1,191 @@
+"""Decoding and looking, in threads of their own: the event loop reads sockets and waits for nobody.
+
+    reader (event loop) ─offer→ lane ─→ decoding threads ─newest frame→ lane ─→ one looking thread ─→ event loop
+
+As many threads decode as there are processors, and they share the cameras; each camera is decoded by one at a time, in
+order. One thread looks, for a detector keeps all processors busy by itself; cameras take turns, so that a fast camera
+does not keep a slow one waiting. What cannot be kept up with is dropped, oldest first.
+"""
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from streamward.model.detection import Detections
+from streamward.model.ids import CameraId
+from streamward.runtime.clock import Clock
+from streamward.vision.detector import Detector, Size, enlarged
+from streamward.vision.lane import AccessUnit, Lane
+from streamward.vision.sampling import Sampler
+
+_AT_A_TIME = 8  # units of one camera before another gets its turn
+
+
+class Frame(Protocol):
+    """A decoded picture."""
+
+    @property
+    def size(self) -> Size: ...
+    def fitted(self, size: Size) -> Any: ...
+
+
+class FrameDecoder(Protocol):
+    """One camera's decoder."""
+
+    def decode(self, content: bytes, *, is_keyframe: bool) -> Iterable[Frame]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What the detector saw in one frame."""
+
+    camera_id: CameraId
+    frame: int  # counted per epoch
+    arrived_at: float  # boot-time
+    detections: Detections
+    inference_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shown:
+    frame: int
+    arrived_at: float
+    image: Any
+    sent: Size
+
+
+@dataclass(slots=True)
+class _Track:
+    """One camera in the pipeline."""
+
+    camera_id: CameraId
+    decoder: FrameDecoder
+    sampler: Sampler
+    lane: Lane[_Shown] = field(default_factory=Lane)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    is_decoding: bool = False
+    frames: int = 0
+
+
+class Pipeline:
+    """All cameras of one shard."""
+
+    def __init__(
+        self,
+        detector: Detector,
+        *,
+        clock: Clock,
+        on_frame: Callable[[CameraId, float], None],
+        on_seen: Callable[[Seen], None],
+    ) -> None:
+        self._detector = detector
+        self._clock = clock
+        self._on_frame = on_frame
+        self._on_seen = on_seen
+        self._loop = asyncio.get_running_loop()
+        self._tracks: dict[CameraId, _Track] = {}
+        self._decoding = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="decode")
+        self._wake = threading.Event()
+        self._is_open = True
+        self._looking = threading.Thread(target=self._look, name="look", daemon=True)
+        self._looking.start()
+
+    def add(self, camera_id: CameraId, decoder: FrameDecoder, sampler: Sampler) -> None:
+        """Begins to take a camera's units."""
+        self._tracks[camera_id] = _Track(camera_id, decoder, sampler)
+
+    def restart(self, camera_id: CameraId, decoder: FrameDecoder) -> None:
+        """The camera was connected to anew: what waits is of no use, and frames are counted on."""
+        track = self._tracks.get(camera_id)
+        if track is not None:
+            with track.lock:
+                track.lane.clear()
+                track.decoder = decoder
+
+    def drop(self, camera_id: CameraId) -> None:
+        """Takes no more of a camera; what was seen before still comes back."""
+        self._tracks.pop(camera_id, None)
+
+    def offer(self, camera_id: CameraId, unit: AccessUnit) -> None:
+        """Brings one unit; never waits."""
+        track = self._tracks.get(camera_id)
+        if track is None:
+            return
+        with track.lock:
+            track.lane.offer(unit)
+            is_new = not track.is_decoding
+            track.is_decoding = True
+        if is_new:
+            self._decoding.submit(self._decode, track)
+
+    def dropped(self, camera_id: CameraId) -> tuple[int, int]:
+        """Units and frames of a camera that there was no time for."""
+        lane = self._tracks[camera_id].lane
+        return lane.dropped_units, lane.dropped_frames
+
+    async def close(self) -> None:
+        """Ends all threads; what was not looked at is forgotten."""
+        self._is_open = False
+        self._wake.set()
+        await asyncio.to_thread(self._looking.join)
+        await asyncio.to_thread(self._decoding.shutdown, cancel_futures=True)
+
+    def _decode(self, track: _Track) -> None:
+        for _ in range(_AT_A_TIME):
+            with track.lock:
+                unit = track.lane.take()
+                if unit is None:
+                    track.is_decoding = False
+                    return
+            for frame in track.decoder.decode(unit.content, is_keyframe=unit.is_keyframe):
+                self._decoded(track, frame, unit.arrived_at)
+        if self._is_open:
+            self._decoding.submit(self._decode, track)
+
+    def _decoded(self, track: _Track, frame: Frame, arrived_at: float) -> None:
+        track.frames += 1
+        self._tell(self._on_frame, track.camera_id, arrived_at)
+        track.sampler, is_wanted = track.sampler.admit(arrived_at)
+        if not is_wanted:
+            return
+        image = frame.fitted(self._detector.size)
+        with track.lock:
+            track.lane.show(_Shown(frame=track.frames, arrived_at=arrived_at, image=image, sent=frame.size))
+        self._wake.set()
+
+    def _look(self) -> None:
+        while self._is_open:
+            self._wake.wait()
+            self._wake.clear()
+            while self._is_open and self._look_once():
+                pass
+
+    def _look_once(self) -> bool:
+        """Looks at the newest frame of each camera that has one; returns whether there was any."""
+        has_looked = False
+        for track in list(self._tracks.values()):
+            with track.lock:
+                shown = track.lane.look()
+            if shown is not None:
+                has_looked = True
+                began = self._clock.boot()
+                seen = self._detector.detect(shown.image)
+                self._tell(self._on_seen, self._seen(track.camera_id, shown, seen, began))
+        return has_looked
+
+    def _seen(self, camera_id: CameraId, shown: _Shown, seen: Detections, began: float) -> Seen:
+        return Seen(
+            camera_id=camera_id,
+            frame=shown.frame,
+            arrived_at=shown.arrived_at,
+            detections=enlarged(seen, shown=self._detector.size, sent=shown.sent),
+            inference_s=self._clock.boot() - began,
+        )
+
+    def _tell(self, heard: Callable[..., None], *what: object) -> None:
+        if self._is_open:
+            self._loop.call_soon_threadsafe(heard, *what)

@@ -1,0 +1,149 @@
+"""A camera that is kept running, on virtual time: its dial is a script."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from random import Random
+
+from streamward.model.ids import CameraId
+from streamward.model.status import StreamState, Substate
+from streamward.model.stream_error import StreamErrorCode
+from streamward.runner.watcher import StreamFailure, Watcher, WatcherSpec
+from streamward.runtime import virtual_time
+from streamward.runtime.backoff import Backoff, BackoffSpec
+from streamward.vision.logins import PARKED_FOR, LoginGuard, LoginKey
+from tests.support.clocks import LoopClock
+
+LOGIN = LoginKey("192.0.2.7", 554, "ada", 1)
+REFUSED = StreamFailure(code=StreamErrorCode.TCP_REFUSED, detail="nobody listens")
+BAD_LOGIN = StreamFailure(code=StreamErrorCode.RTSP_AUTH_FAILED, detail="401", is_login_refused=True)
+
+Script = Callable[[Watcher], Awaitable[StreamFailure]]
+
+
+class Story:
+    """A watcher whose dials follow a script, and what it told."""
+
+    def __init__(self, script: Script, *, logins: LoginGuard | None = None) -> None:
+        self.dials: list[float] = []
+        self.told: list[tuple[StreamErrorCode, float]] = []
+        self._script = script
+        spec = WatcherSpec(camera_id=CameraId("cam-1"), login=LOGIN, dial=self._dial, tell=self._tell)
+        backoff = Backoff(BackoffSpec(first=1.0, longest=60.0, steady=30.0), Random(1))
+        self.watcher = Watcher(spec, clock=LoopClock(), backoff=backoff, logins=logins or LoginGuard())
+
+    async def _dial(self, watcher: Watcher) -> StreamFailure:
+        self.dials.append(LoopClock().boot())
+        return await self._script(watcher)
+
+    def _tell(self, _camera_id: CameraId, failure: StreamFailure, retry_in: float) -> None:
+        self.told.append((failure.code, retry_in))
+
+    async def run(self, seconds: float) -> None:
+        task = asyncio.ensure_future(self.watcher.run())
+        await asyncio.sleep(seconds)
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def refused(_watcher: Watcher) -> StreamFailure:
+    return REFUSED
+
+
+async def bad_login(_watcher: Watcher) -> StreamFailure:
+    return BAD_LOGIN
+
+
+async def mute(watcher: Watcher) -> StreamFailure:
+    watcher.connected()
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+async def frames(watcher: Watcher, seconds: float) -> None:
+    watcher.connected()
+    for _ in range(int(seconds * 10)):
+        watcher.stream.frame(LoopClock().boot())
+        await asyncio.sleep(0.1)
+
+
+def test_a_camera_that_refuses_is_dialed_ever_less_often():
+    async def story() -> None:
+        told = Story(refused)
+        await told.run(600)
+        rests = [later - sooner for sooner, later in zip(told.dials, told.dials[1:], strict=False)]
+        assert len(told.dials) < 25
+        assert rests[0] <= 1.0
+        assert all(30 <= rest <= 60 for rest in rests[6:])
+        assert told.watcher.stream.condition(600).state is StreamState.DISCONNECTED
+
+    virtual_time.run(story())
+
+
+def test_frames_that_stop_are_noticed_within_five_seconds():
+    async def story() -> None:
+        async def script(watcher: Watcher) -> StreamFailure:
+            await frames(watcher, 10)
+            await asyncio.Event().wait()
+            raise AssertionError
+
+        told = Story(script)
+        await told.run(15.2)
+        assert told.told[0][0] is StreamErrorCode.FRAME_STALL
+
+    virtual_time.run(story())
+
+
+def test_a_camera_that_plays_nothing_is_dialed_again():
+    async def story() -> None:
+        told = Story(mute)
+        await told.run(30)
+        assert told.told[0][0] is StreamErrorCode.NO_KEYFRAME
+        assert len(told.dials) >= 2
+
+    virtual_time.run(story())
+
+
+def test_steady_frames_begin_the_waits_anew():
+    async def story() -> None:
+        async def script(watcher: Watcher) -> StreamFailure:
+            if len(told.dials) == 6:
+                await frames(watcher, 40)
+            return REFUSED
+
+        told = Story(script)
+        await told.run(200)
+        assert told.told[4][1] > 8
+        assert told.told[5][1] <= 1.0
+
+    virtual_time.run(story())
+
+
+def test_a_login_is_refused_twice_and_then_parked():
+    async def story() -> None:
+        told = Story(bad_login)
+        await told.run(PARKED_FOR - 60)
+        assert len(told.dials) == 2
+        condition = told.watcher.stream.condition(LoopClock().boot())
+        assert (condition.state, condition.substate) == (StreamState.DISCONNECTED, Substate.PARKED)
+
+    virtual_time.run(story())
+
+
+def test_cameras_with_one_credential_share_its_two_tries():
+    async def story() -> None:
+        logins = LoginGuard()
+        many = [Story(bad_login, logins=logins) for _ in range(5)]
+        await asyncio.gather(*(each.run(300) for each in many))
+        assert sum(len(each.dials) for each in many) == 2
+
+    virtual_time.run(story())
+
+
+def test_a_watcher_that_ends_leaves_no_dial_behind():
+    async def story() -> None:
+        before = asyncio.all_tasks()
+        told = Story(mute)
+        await told.run(1)
+        assert asyncio.all_tasks() == before
+
+    virtual_time.run(story())

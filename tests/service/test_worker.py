@@ -1,0 +1,163 @@
+"""A Worker with cameras that are scripts: what they show becomes events, and what is wrong with them is told."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from random import Random
+from typing import Any
+
+from streamward.drivers.decoder import Decoder
+from streamward.drivers.detectors.colour import ColourDetector
+from streamward.leases.fence import Stamp
+from streamward.model.ids import CameraId, Generation
+from streamward.model.stream_error import StreamErrorCode
+from streamward.nvr.clip import Clip, encode
+from streamward.nvr.scene import Picture, make_scene
+from streamward.protocol import codec
+from streamward.protocol.events import DetectionEvent, StreamFailed
+from streamward.protocol.shards import ShardConfig
+from streamward.protocol.streams import StreamReport
+from streamward.runner.watcher import StreamFailure
+from streamward.runner.worker import Worker, WorkerParts
+from streamward.runtime.clock import SystemClock
+from tests.support.builders import START, an_owner
+
+PICTURE = Picture(width=640, height=360, fps=10, loop=20)
+CLIP: Clip = encode(make_scene(1, PICTURE))
+SHARD = b"""{"runner_id":"r1","shard_id":"s0","max_fps":100,"sources":[
+    {"camera_uuid":"cam-1","url":"rtsp://192.0.2.1/1","site_id":"site-1","tenant_id":"t-01","epoch":7},
+    {"camera_uuid":"cam-2","url":"rtsp://192.0.2.1/2","site_id":"site-1","tenant_id":"t-01"},
+    {"camera_uuid":"cam-3","url":"rtsp://192.0.2.1/3","site_id":"site-1","tenant_id":"t-01","do_not_process":true}]}"""
+
+
+@dataclass
+class Leases:
+    """Stamps for the cameras that are held."""
+
+    held: set[str]
+
+    def stamp(self, camera_id: CameraId, *, arrived: float, now: float) -> Stamp | None:
+        if camera_id not in self.held:
+            return None
+        return Stamp(
+            camera_id=camera_id, generation=Generation(3), owner=an_owner(), made_at=self.database_time(arrived)
+        )
+
+    def database_time(self, boot: float) -> datetime:
+        return START + timedelta(seconds=boot)
+
+
+@dataclass
+class Heard:
+    """A sink that keeps everything."""
+
+    events: list[tuple[str, str, DetectionEvent]] = field(default_factory=list)
+    told: list[tuple[str, Any]] = field(default_factory=list)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def keep(self, routing_key: str, event_id: str, message: Any) -> None:
+        self.events.append((routing_key, event_id, message))
+        self.changed.set()
+
+    def tell(self, routing_key: str, message: Any) -> None:
+        self.told.append((routing_key, message))
+        self.changed.set()
+
+    async def until(self, is_so: Callable[[], object]) -> None:
+        async with asyncio.timeout(30):
+            while not is_so():
+                self.changed.clear()
+                await self.changed.wait()
+
+
+class Plant:
+    """A Worker under way: cam-1 shows the clip, cam-2 refuses."""
+
+    def __init__(self, *held: str) -> None:
+        self.heard = Heard()
+        self.dialed: list[str] = []
+        parts = WorkerParts(
+            clock=SystemClock(),
+            detector=ColourDetector(),
+            decoder=Decoder,
+            dial=self._dial,
+            login=lambda _source: None,
+            stamps=Leases(set(held)),
+            sink=self.heard,
+            random=Random(1),
+        )
+        self.worker = Worker(codec.decode(SHARD, ShardConfig), parts)
+
+    async def _dial(self, source: Any, listener: Any) -> StreamFailure:
+        self.dialed.append(source.camera_uuid)
+        if source.camera_uuid == "cam-2":
+            return StreamFailure(code=StreamErrorCode.TCP_REFUSED, detail="nobody listens")
+        listener.playing("h264")
+        for unit in CLIP.units:
+            listener.unit(unit, SystemClock().boot())
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def run(self, is_so: Callable[[], object]) -> None:
+        task = asyncio.ensure_future(self.worker.run())
+        await self.heard.until(is_so)
+        self.was_ready = self.worker.is_ready
+        task.cancel()
+        await asyncio.wait([task])
+
+
+def of(kind: type[Any], heard: Heard) -> list[Any]:
+    return [message for _, message in heard.told if isinstance(message, kind)]
+
+
+async def test_what_a_camera_shows_becomes_events_with_the_stamp_of_its_lease():
+    plant = Plant("cam-1", "cam-2")
+    await plant.run(lambda: plant.heard.events)
+    key, event_id, event = plant.heard.events[0]
+    assert key == "detections.t-01.site-1.cam-1"
+    assert event_id == event.event_id == f"cam-1.3.7.{event.frame_id}"
+    assert (event.generation, event.epoch, event.incarnation, event.seq) == (3, 7, "inc-1", 1)
+    truth = make_scene(1, PICTURE).truth(event.frame_id - 1)
+    assert sorted(each.label for each in event.detections) == sorted(label for label, _ in truth)
+    assert event.latency.e2e_s >= event.latency.inference_s >= 0
+
+
+async def test_without_a_lease_nothing_leaves():
+    plant = Plant()
+    await plant.run(lambda: any(report.state == "STREAMING" for report in of(StreamReport, plant.heard)))
+    assert plant.heard.events == []
+
+
+async def test_states_and_failures_are_told():
+    plant = Plant("cam-1")
+    await plant.run(
+        lambda: (
+            of(StreamFailed, plant.heard)
+            and any(report.state == "STREAMING" for report in of(StreamReport, plant.heard))
+        )
+    )
+    failed = of(StreamFailed, plant.heard)[0]
+    assert (failed.camera_uuid, failed.code, failed.type) == ("cam-2", "TCP_REFUSED", "stream.error")
+    assert failed.retry_in_ms > 0
+    assert not plant.was_ready  # one of two
+
+
+async def test_a_camera_that_must_not_be_processed_is_not_even_dialed():
+    plant = Plant("cam-1", "cam-2", "cam-3")
+    await plant.run(lambda: plant.heard.events)
+    assert "cam-3" not in plant.dialed
+
+
+async def test_metrics_are_told_in_the_specifications_words():
+    plant = Plant("cam-1")
+    await plant.run(lambda: plant.heard.events)
+    text = plant.worker.metrics.render().decode()
+    for name in (
+        "stream_up",
+        "stream_fps",
+        "last_frame_age_seconds",
+        "inference_latency_seconds",
+        "e2e_latency_seconds",
+    ):
+        assert f"# TYPE {name} " in text
