@@ -16,12 +16,16 @@ from tests.support.processes import control
 OLD_URLS = "UPDATE cameras SET rtsp_url = 'rtsp://ada:hunter2@127.0.0.1:8554/' || camera_uuid WHERE site_id = 'depot'"
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    if request.param == "sqlite":
+@pytest.fixture(scope="session", params=["sqlite", "postgres"])
+def server(request: pytest.FixtureRequest) -> PostgresServer | None:
+    return request.getfixturevalue("postgres") if request.param == "postgres" else None
+
+
+@pytest.fixture
+def url(server: PostgresServer | None, tmp_path: Path) -> Iterator[str]:
+    if server is None:
         yield f"sqlite:///{tmp_path}/old.db"
         return
-    server: PostgresServer = request.getfixturevalue("postgres")
     name = asyncio.run(server.create())
     yield server.url(name)
     asyncio.run(server.drop(name))
