@@ -70,8 +70,7 @@ def encode(scene: Scene, *, codec: Codec = Codec.H264, bit_rate: int = 2_000_000
 def load(number: int, folder: Path, *, codec: Codec = Codec.H264, picture: Picture | None = None) -> Clip:
     """The clip of a scene, from the folder if it was made before."""
     scene = make_scene(number, picture)
-    size = scene.picture
-    path = folder / f"scene-{number}-{codec}-{size.width}x{size.height}-{size.fps}-{size.loop}.clip"
+    path = path_of(number, folder, codec=codec, picture=scene.picture)
     if path.exists():
         return Clip(scene=scene, codec=codec, units=_read(path))
     clip = encode(scene, codec=codec)
@@ -80,6 +79,11 @@ def load(number: int, folder: Path, *, codec: Codec = Codec.H264, picture: Pictu
     fresh.write_bytes(_written(clip.units))
     fresh.replace(path)
     return clip
+
+
+def path_of(number: int, folder: Path, *, codec: Codec, picture: Picture) -> Path:
+    """Where a clip is kept."""
+    return folder / f"scene-{number}-{codec}-{picture.width}x{picture.height}-{picture.fps}-{picture.loop}.clip"
 
 
 def _written(units: tuple[Unit, ...]) -> bytes:
