@@ -120,10 +120,11 @@ def control(
         err.add_note(f"log of streamward control ({log.name}):\n{log.read_text()[-20_000:]}")
         raise
     finally:
-        _end(process)
+        end(process)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Ends a process, by force if it takes too long."""
     if process.poll() is None:
         process.terminate()
         try:

@@ -18,6 +18,7 @@ from streamward.cli import (
     keys,
     leases,
     login,
+    nvr,
     people,
     runners,
     settings,
@@ -48,6 +49,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("control")(control.run)
+app.command("nvr")(nvr.run)
 app.command("login")(login.login)
 app.command("logout")(login.logout)
 app.command("whoami")(login.whoami)
