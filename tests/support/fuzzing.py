@@ -5,6 +5,7 @@ other who may. A world of its own for each operation keeps what one did from hid
 """
 
 import itertools
+import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
@@ -50,7 +51,7 @@ ALWAYS = [
     unsupported_method,
     allow_header_conformance,
 ]
-TRIES = 4
+PATIENCE = 15.0  # seconds
 WAITING = {"/v1/wait", "/v1/cameras/changes"}
 HOST = "http://control"
 
@@ -119,13 +120,16 @@ class Fuzzer:
         case.validate_response(Response.from_any(answer), checks=checks, headers=headers)
 
     def _answer(self, request: Callable[[], httpx.Request]) -> httpx.Response:
-        """The answer; 503 asks to come again, as it does when the machine is busy, and only one that stays is told."""
-        for _ in range(TRIES - 1):
-            answer = self._send(request())
-            if answer.status_code != HTTPStatus.SERVICE_UNAVAILABLE:
-                return answer
+        """The answer; 503 asks to come again, as it does when the machine is busy, and only one that stays is told.
+
+        A control plane that could not read for 5 s who was revoked trusts nobody until it has.
+        """
+        ends_at = time.monotonic() + PATIENCE
+        while (answer := self._send(request())).status_code == HTTPStatus.SERVICE_UNAVAILABLE:
+            if time.monotonic() > ends_at:
+                break
             self.unavailable += 1
-        return self._send(request())
+        return answer
 
     def _callers(self, tenant: str) -> dict[str, str | None]:
         people = {
