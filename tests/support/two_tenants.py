@@ -62,6 +62,7 @@ class TwoTenants:
                 table.clear()
                 (table.extend if isinstance(rows, list) else table.update)(rows)
         await self.control.standing.tick()
+        self.control.bell.ring()  # a new one: whoever waited at the old one did so in another loop
 
     def rows_of(self, tenant: str) -> list[str]:
         """Whatever is written down (in memory) that names the tenant or something of its own.
