@@ -1,0 +1,138 @@
+"""The camera client over real sockets, against the simulated recorder: pictures come, and failures have their names."""
+
+import asyncio
+import socket
+from collections.abc import Callable
+
+import pytest
+
+from streamward.drivers import camera
+from streamward.drivers.camera import CameraAddress, DialFailed, Listener
+from streamward.model.address_policy import AddressPolicy, parse_network
+from streamward.model.source_url import Credential, parse
+from streamward.model.stream_error import StreamErrorCode
+from streamward.model.video import VideoCodec
+from streamward.nvr.spec import Access
+from streamward.protocol.rtp.reader import AccessUnit
+from streamward.runtime.clock import SystemClock
+from tests.support.recorders import ADA, WRONG, a_recorder
+
+HERE = AddressPolicy(allow=(parse_network("127.0.0.0/8"),))
+
+
+class Ear(Listener):
+    """Keeps what it hears."""
+
+    def __init__(self) -> None:
+        self.codecs: list[str] = []
+        self.units: list[AccessUnit] = []
+        self._news = asyncio.Event()
+
+    def playing(self, codec: str) -> None:
+        self.codecs.append(codec)
+
+    def unit(self, unit: AccessUnit, arrived_at: float) -> None:
+        self.units.append(unit)
+        self._news.set()
+
+    async def until(self, is_so: Callable[[], bool]) -> None:
+        async with asyncio.timeout(20):
+            while not is_so():
+                self._news.clear()
+                await self._news.wait()
+
+
+def at(url: str, *, credential: Credential | None = None, addresses: AddressPolicy = HERE) -> CameraAddress:
+    return CameraAddress(url=parse(url).url, credential=credential, addresses=addresses)
+
+
+async def dial(address: CameraAddress) -> DialFailed:
+    async with asyncio.timeout(20):
+        return await camera.watch(address, Ear(), clock=SystemClock())
+
+
+async def watched(address: CameraAddress, pictures: int) -> Ear:
+    """Watches until so many pictures came, and ends the session."""
+    ear = Ear()
+    task = asyncio.ensure_future(camera.watch(address, ear, clock=SystemClock()))
+    await ear.until(lambda: len(ear.units) >= pictures)
+    task.cancel()
+    await asyncio.wait([task])
+    return ear
+
+
+@pytest.mark.parametrize("codec", VideoCodec)
+async def test_pictures_come_from_a_keyframe_on(codec: VideoCodec):
+    async with a_recorder(codec=codec) as nvr:
+        ear = await watched(at(nvr.url("cam-1")), 30)
+    assert ear.codecs == [codec]
+    assert ear.units[0].is_keyframe
+    assert not any(unit.is_damaged for unit in ear.units)
+
+
+async def test_a_session_is_given_back_when_its_watcher_is_cancelled():
+    async with a_recorder() as nvr:
+        await watched(at(nvr.url("cam-1")), 2)
+        assert nvr.recorder.sessions.count(0.0) == 0
+
+
+async def test_a_login_is_made_and_a_wrong_one_is_refused_once():
+    async with a_recorder(access=Access(credential=ADA)) as nvr:
+        assert (await watched(at(nvr.url("cam-1"), credential=ADA), 2)).codecs
+        failed = await dial(at(nvr.url("cam-1"), credential=WRONG))
+    assert (failed.code, failed.is_login_refused) == (StreamErrorCode.RTSP_AUTH_FAILED, True)
+    assert "byron" not in repr(failed)
+
+
+async def test_without_a_login_nothing_is_refused():
+    async with a_recorder(access=Access(credential=ADA)) as nvr:
+        failed = await dial(at(nvr.url("cam-1")))
+    assert (failed.code, failed.is_login_refused) == (StreamErrorCode.RTSP_AUTH_FAILED, False)
+
+
+async def test_a_camera_that_is_not_there_is_not_found():
+    async with a_recorder() as nvr:
+        failed = await dial(at(nvr.url("cam-1").replace("cam-1", "cam-9")))
+    assert failed.code is StreamErrorCode.RTSP_NOT_FOUND
+
+
+async def test_an_address_that_the_site_does_not_allow_is_never_connected_to():
+    async with a_recorder() as nvr:
+        failed = await dial(at(nvr.url("cam-1"), addresses=AddressPolicy()))
+        named = await dial(at(nvr.url("cam-1").replace("127.0.0.1", "localhost"), addresses=AddressPolicy()))
+        assert nvr.recorder.sessions.count(0.0) == 0
+    assert failed.code is named.code is StreamErrorCode.URL_FORBIDDEN
+    assert "loopback" in failed.detail
+
+
+async def test_a_port_where_nobody_listens_is_refused():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    assert (await dial(at(f"rtsp://127.0.0.1:{port}/x"))).code is StreamErrorCode.TCP_REFUSED
+
+
+async def test_a_name_that_nobody_knows_is_told():
+    assert (await dial(at("rtsp://no-such-host.invalid/x"))).code is StreamErrorCode.DNS_FAILED
+
+
+class Mute(asyncio.Protocol):
+    """Takes a connection, says nothing, and tells when it is over."""
+
+    def __init__(self) -> None:
+        self.gone = asyncio.Event()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.gone.set()
+
+
+async def test_a_server_that_says_nothing_is_given_up():
+    mute = Mute()
+    server = await asyncio.get_running_loop().create_server(lambda: mute, "127.0.0.1", 0)
+    began = SystemClock().boot()
+    failed = await dial(at(f"rtsp://127.0.0.1:{server.sockets[0].getsockname()[1]}/x"))
+    await mute.gone.wait()
+    server.close()
+    await server.wait_closed()
+    assert failed.code is StreamErrorCode.TCP_TIMEOUT
+    assert SystemClock().boot() - began < camera.DIAL_WITHIN + 2
