@@ -6,13 +6,14 @@ import av
 import pytest
 
 from streamward.drivers.detectors.colour import ColourDetector
+from streamward.model.video import VideoCodec
 from streamward.nvr import mark
-from streamward.nvr.clip import Clip, Codec, encode, load
+from streamward.nvr.clip import Clip, encode, load
 from streamward.nvr.scene import Picture, make_scene
 from streamward.vision.detector import Size, enlarged
 
 PICTURE = Picture(width=640, height=360, fps=10, loop=20)
-DECODERS = {Codec.H264: "h264", Codec.H265: "hevc"}
+DECODERS = {VideoCodec.H264: "h264", VideoCodec.H265: "hevc"}
 
 
 def decoded(clip: Clip) -> list[av.VideoFrame]:
@@ -22,14 +23,14 @@ def decoded(clip: Clip) -> list[av.VideoFrame]:
     return [*frames, *decoder.decode(None)]
 
 
-@pytest.mark.parametrize("codec", Codec)
-def test_a_clip_begins_with_a_keyframe_and_has_one_each_second(codec: Codec):
+@pytest.mark.parametrize("codec", VideoCodec)
+def test_a_clip_begins_with_a_keyframe_and_has_one_each_second(codec: VideoCodec):
     clip = encode(make_scene(1, PICTURE), codec=codec)
     assert [number for number, unit in enumerate(clip.units) if unit.is_keyframe] == [0, 10]
 
 
-@pytest.mark.parametrize("codec", Codec)
-def test_every_frame_says_which_it_is(codec: Codec):
+@pytest.mark.parametrize("codec", VideoCodec)
+def test_every_frame_says_which_it_is(codec: VideoCodec):
     clip = encode(make_scene(5, PICTURE), codec=codec)
     read = [mark.read(frame.reformat(format="rgb24").to_ndarray()) for frame in decoded(clip)]
     assert read == [(5, number) for number in range(PICTURE.loop)]

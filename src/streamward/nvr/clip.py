@@ -1,27 +1,19 @@
 """A scene encoded once: access units that any number of cameras send, over and over."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
 
 import av
 
+from streamward.model.video import VideoCodec
 from streamward.nvr.drawing import Canvas
 from streamward.nvr.scene import Picture, Scene, make_scene
 
-
-class Codec(StrEnum):
-    """How a picture is compressed."""
-
-    H264 = "h264"
-    H265 = "h265"
-
-
-_ENCODERS = {Codec.H264: "libx264", Codec.H265: "libx265"}
+_ENCODERS = {VideoCodec.H264: "libx264", VideoCodec.H265: "libx265"}
 _OPTIONS = {
-    Codec.H264: {"x264-params": "scenecut=0:repeat-headers=1"},
-    Codec.H265: {"x265-params": "scenecut=0:repeat-headers=1:log-level=0"},
+    VideoCodec.H264: {"x264-params": "scenecut=0:repeat-headers=1"},
+    VideoCodec.H265: {"x265-params": "scenecut=0:repeat-headers=1:log-level=0"},
 }
 
 
@@ -38,7 +30,7 @@ class Clip:
     """One loop of a scene."""
 
     scene: Scene
-    codec: Codec
+    codec: VideoCodec
     units: tuple[Unit, ...]
 
     @property
@@ -47,7 +39,9 @@ class Clip:
         return sum(len(unit.content) for unit in self.units) * picture.fps / len(self.units)
 
 
-def encode(scene: Scene, *, codec: Codec = Codec.H264, bit_rate: int = 2_000_000, gop: int | None = None) -> Clip:
+def encode(
+    scene: Scene, *, codec: VideoCodec = VideoCodec.H264, bit_rate: int = 2_000_000, gop: int | None = None
+) -> Clip:
     """Draws and encodes a whole loop; a keyframe each second unless told otherwise."""
     picture, canvas = scene.picture, Canvas(scene)
     encoder = av.CodecContext.create(_ENCODERS[codec], "w")
@@ -67,7 +61,7 @@ def encode(scene: Scene, *, codec: Codec = Codec.H264, bit_rate: int = 2_000_000
     return Clip(scene=scene, codec=codec, units=units)
 
 
-def load(number: int, folder: Path, *, codec: Codec = Codec.H264, picture: Picture | None = None) -> Clip:
+def load(number: int, folder: Path, *, codec: VideoCodec = VideoCodec.H264, picture: Picture | None = None) -> Clip:
     """The clip of a scene, from the folder if it was made before."""
     scene = make_scene(number, picture)
     path = path_of(number, folder, codec=codec, picture=scene.picture)
@@ -81,7 +75,7 @@ def load(number: int, folder: Path, *, codec: Codec = Codec.H264, picture: Pictu
     return clip
 
 
-def path_of(number: int, folder: Path, *, codec: Codec, picture: Picture) -> Path:
+def path_of(number: int, folder: Path, *, codec: VideoCodec, picture: Picture) -> Path:
     """Where a clip is kept."""
     return folder / f"scene-{number}-{codec}-{picture.width}x{picture.height}-{picture.fps}-{picture.loop}.clip"
 

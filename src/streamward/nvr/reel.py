@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from streamward.model.video import VideoCodec
-from streamward.nvr.clip import Clip, Codec, load, path_of
+from streamward.nvr.clip import Clip, load, path_of
 from streamward.nvr.scene import Picture, Scene
 from streamward.protocol.rtp import nal
 from streamward.protocol.rtp.parameter_sets import ParameterSets
@@ -44,13 +44,13 @@ class Library:
 
     def has(self, scene: int, codec: VideoCodec, picture: Picture) -> bool:
         """Whether a reel's clip was made before."""
-        return path_of(scene, self._folder, codec=Codec(codec), picture=picture).exists()
+        return path_of(scene, self._folder, codec=codec, picture=picture).exists()
 
     def reel(self, scene: int, codec: VideoCodec, picture: Picture) -> Reel:
         """The reel; takes seconds if its clip was never made before."""
         key = (scene, codec, picture)
         if key not in self._reels:
-            self._reels[key] = _cut(load(scene, self._folder, codec=Codec(codec), picture=picture))
+            self._reels[key] = _cut(load(scene, self._folder, codec=codec, picture=picture))
         return self._reels[key]
 
 
