@@ -6,13 +6,16 @@ from hypothesis import strategies as st
 
 from streamward.model.secret import Secret
 from streamward.protocol.camera_csv import COLUMNS, WRITTEN, read, write
+from streamward.protocol.cameras import MOST_LABELS
 from streamward.protocol.codec import InvalidMessage
 from streamward.protocol.fields import ClearText
 from streamward.protocol.transfer import CameraLine
 
 IDS = st.from_regex(r"[A-Za-z0-9_-]{1,12}", fullmatch=True)
 LABELS = st.dictionaries(
-    st.from_regex(r"[A-Za-z0-9_.-]{1,8}", fullmatch=True), st.from_regex(r"[^\x00-\x1f\x7f]{0,8}", fullmatch=True)
+    st.from_regex(r"[A-Za-z0-9_.-]{1,8}", fullmatch=True),
+    st.from_regex(r"[^\x00-\x1f\x7f]{0,8}", fullmatch=True),
+    max_size=MOST_LABELS,
 )
 LINES = st.builds(
     CameraLine,
