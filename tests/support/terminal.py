@@ -4,6 +4,7 @@ import fcntl
 import os
 import pty
 import select
+import signal
 import struct
 import subprocess
 import termios
@@ -30,7 +31,7 @@ def at_terminal(
         stdout=inside,
         stderr=inside,
         start_new_session=True,
-        preexec_fn=_own_terminal,  # noqa: PLW1509 - it only makes one system call
+        preexec_fn=_own_terminal,  # noqa: PLW1509 - it only makes system calls
     )
     os.close(inside)
     seen = b""
@@ -48,7 +49,8 @@ def at_terminal(
 
 
 def _own_terminal() -> None:
-    """Makes the terminal the one whose Ctrl-C ends the process."""
+    """Makes the terminal the one whose Ctrl-C ends the process, also if whoever runs the tests ignores it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a child that ignores it would never hear it
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 

@@ -58,7 +58,7 @@ def test_an_operator_steers_and_measures(data: Path) -> None:
     with control(data, "--demo") as process, process.client("--operator", "ada") as operator:
         with process.client("--runner", "r1") as runner:
             runner.post(ACQUIRE, json=ASKING)
-        assert operator.patch("/v1/runners/r1", json={"cordoned": True}).json()["cordoned"] is True
+        assert operator.patch("/v1/runners/r1", json={"cordoned": True}, headers={"If-Match": "*"}).json()["cordoned"]
         assert [each["runner_id"] for each in operator.get("/v1/runners").json()["items"]] == ["r1"]
         metrics = operator.get("/metrics").text
         assert "owner_changes_total 1.0" in metrics
