@@ -7,31 +7,31 @@ from collections.abc import Callable
 import pytest
 
 from streamward.drivers import camera
-from streamward.drivers.camera import CameraAddress, DialFailed, Listener
+from streamward.drivers.camera import CameraAddress
 from streamward.model.address_policy import AddressPolicy, parse_network
 from streamward.model.source_url import Credential, parse
-from streamward.model.stream_error import StreamErrorCode
+from streamward.model.stream_error import StreamErrorCode, StreamFailure
 from streamward.model.video import VideoCodec
 from streamward.nvr.spec import Access
-from streamward.protocol.rtp.reader import AccessUnit
 from streamward.runtime.clock import SystemClock
+from streamward.vision.lane import ArrivedUnit
 from tests.support.recorders import ADA, WRONG, a_recorder
 
 HERE = AddressPolicy(allow=(parse_network("127.0.0.0/8"),))
 
 
-class Ear(Listener):
+class Ear:
     """Keeps what it hears."""
 
     def __init__(self) -> None:
-        self.codecs: list[str] = []
-        self.units: list[AccessUnit] = []
+        self.codecs: list[VideoCodec] = []
+        self.units: list[ArrivedUnit] = []
         self._news = asyncio.Event()
 
-    def playing(self, codec: str) -> None:
+    def playing(self, codec: VideoCodec) -> None:
         self.codecs.append(codec)
 
-    def unit(self, unit: AccessUnit, arrived_at: float) -> None:
+    def unit(self, unit: ArrivedUnit) -> None:
         self.units.append(unit)
         self._news.set()
 
@@ -46,7 +46,7 @@ def at(url: str, *, credential: Credential | None = None, addresses: AddressPoli
     return CameraAddress(url=parse(url).url, credential=credential, addresses=addresses)
 
 
-async def dial(address: CameraAddress) -> DialFailed:
+async def dial(address: CameraAddress) -> StreamFailure:
     async with asyncio.timeout(20):
         return await camera.watch(address, Ear(), clock=SystemClock())
 
@@ -67,7 +67,6 @@ async def test_pictures_come_from_a_keyframe_on(codec: VideoCodec):
         ear = await watched(at(nvr.url("cam-1")), 30)
     assert ear.codecs == [codec]
     assert ear.units[0].is_keyframe
-    assert not any(unit.is_damaged for unit in ear.units)
 
 
 async def test_a_session_is_given_back_when_its_watcher_is_cancelled():

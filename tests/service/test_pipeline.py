@@ -8,16 +8,18 @@ from streamward.drivers.decoder import Decoder
 from streamward.drivers.detectors.colour import ColourDetector
 from streamward.model.detection import Detections
 from streamward.model.ids import CameraId
+from streamward.model.video import VideoCodec
 from streamward.nvr.clip import Clip, encode
 from streamward.nvr.scene import Picture, make_scene
 from streamward.runner.pipeline import Pipeline, Seen
 from streamward.runtime.clock import SystemClock
 from streamward.vision.detector import Size
-from streamward.vision.lane import AccessUnit
+from streamward.vision.lane import ArrivedUnit
 from streamward.vision.sampling import Sampler
 
 PICTURE = Picture(width=640, height=360, fps=10, loop=20)
 CAMERA = CameraId("cam-1")
+GARBAGE = b"\x00\x00\x01\x65" + b"\xff" * 50  # what calls itself a keyframe
 
 
 class Run:
@@ -41,7 +43,7 @@ class Run:
 
     def send(self, clip: Clip, *, camera_id: CameraId = CAMERA, units: slice = slice(None)) -> None:
         for number, unit in list(enumerate(clip.units))[units]:
-            arrived = AccessUnit(content=unit.content, is_keyframe=unit.is_keyframe, arrived_at=number / PICTURE.fps)
+            arrived = ArrivedUnit(content=unit.content, is_keyframe=unit.is_keyframe, arrived_at=number / PICTURE.fps)
             self.pipeline.offer(camera_id, arrived)
 
     async def until(self, is_so: Any) -> None:
@@ -68,7 +70,7 @@ class Blind:
 async def test_what_was_true_of_a_frame_is_what_was_seen_in_it():
     scene = make_scene(1, PICTURE)
     run = Run()
-    run.pipeline.add(CAMERA, Decoder("h264"), Sampler(max_fps=None))
+    run.pipeline.add(CAMERA, Decoder(VideoCodec.H264), Sampler(max_fps=None))
     clip = encode(scene)
     for number in range(PICTURE.loop):  # one at a time, so that none is dropped
         run.send(clip, units=slice(number, number + 1))
@@ -83,7 +85,7 @@ async def test_what_was_true_of_a_frame_is_what_was_seen_in_it():
 
 async def test_only_so_many_frames_are_looked_at_and_all_are_decoded():
     run = Run()
-    run.pipeline.add(CAMERA, Decoder("h264"), Sampler(max_fps=2.0))
+    run.pipeline.add(CAMERA, Decoder(VideoCodec.H264), Sampler(max_fps=2.0))
     run.send(encode(make_scene(1, PICTURE)))
     await run.until(lambda: run.frames == PICTURE.loop and run.seen)
     dropped = run.pipeline.dropped(CAMERA)
@@ -94,20 +96,21 @@ async def test_only_so_many_frames_are_looked_at_and_all_are_decoded():
 
 async def test_decoding_begins_with_a_keyframe_and_again_after_garbage():
     run = Run()
-    decoder = Decoder("h264")
+    decoder = Decoder(VideoCodec.H264)
     run.pipeline.add(CAMERA, decoder, Sampler(max_fps=1.0))
     clip = encode(make_scene(1, PICTURE))
     run.send(clip, units=slice(5, 12))  # a keyframe each ten
     await run.until(lambda: run.frames == 2)
-    run.pipeline.offer(CAMERA, AccessUnit(content=b"\x00\x00\x01\x65" + b"\xff" * 50, is_keyframe=True, arrived_at=2.0))
+    run.pipeline.offer(CAMERA, ArrivedUnit(content=GARBAGE, is_keyframe=True, arrived_at=2.0))
     run.send(clip, units=slice(0, 3))
     await run.until(lambda: run.frames >= 5)
     await run.pipeline.close()
+    assert (run.frames, decoder.corrupt, decoder.is_waiting) == (5, 1, False)
 
 
 async def test_a_camera_that_was_dropped_is_not_decoded_any_more():
     run = Run(Blind())
-    run.pipeline.add(CAMERA, Decoder("h264"), Sampler())
+    run.pipeline.add(CAMERA, Decoder(VideoCodec.H264), Sampler())
     run.pipeline.drop(CAMERA)
     run.send(encode(make_scene(1, PICTURE)))
     await run.pipeline.close()

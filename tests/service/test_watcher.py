@@ -6,8 +6,8 @@ from random import Random
 
 from streamward.model.ids import CameraId
 from streamward.model.status import StreamState, Substate
-from streamward.model.stream_error import StreamErrorCode
-from streamward.runner.watcher import StreamFailure, Watcher, WatcherSpec
+from streamward.model.stream_error import StreamErrorCode, StreamFailure
+from streamward.runner.watcher import Watcher, WatcherSpec
 from streamward.runtime import virtual_time
 from streamward.runtime.backoff import Backoff, BackoffSpec
 from streamward.vision.logins import PARKED_FOR, LoginGuard, LoginKey

@@ -11,16 +11,17 @@ from streamward.drivers.decoder import Decoder
 from streamward.drivers.detectors.colour import ColourDetector
 from streamward.leases.fence import Stamp
 from streamward.model.ids import CameraId, Generation
-from streamward.model.stream_error import StreamErrorCode
+from streamward.model.stream_error import StreamErrorCode, StreamFailure
+from streamward.model.video import VideoCodec
 from streamward.nvr.clip import Clip, encode
 from streamward.nvr.scene import Picture, make_scene
 from streamward.protocol import codec
 from streamward.protocol.events import DetectionEvent, StreamFailed
 from streamward.protocol.shards import ShardConfig
 from streamward.protocol.streams import StreamReport
-from streamward.runner.watcher import StreamFailure
 from streamward.runner.worker import Worker, WorkerParts
 from streamward.runtime.clock import SystemClock
+from streamward.vision.lane import ArrivedUnit
 from tests.support.builders import START, an_owner
 
 PICTURE = Picture(width=640, height=360, fps=10, loop=20)
@@ -93,9 +94,10 @@ class Plant:
         self.dialed.append(source.camera_uuid)
         if source.camera_uuid == "cam-2":
             return StreamFailure(code=StreamErrorCode.TCP_REFUSED, detail="nobody listens")
-        listener.playing("h264")
+        listener.playing(VideoCodec.H264)
         for unit in CLIP.units:
-            listener.unit(unit, SystemClock().boot())
+            now = SystemClock().boot()
+            listener.unit(ArrivedUnit(content=unit.content, is_keyframe=unit.is_keyframe, arrived_at=now))
         await asyncio.Event().wait()
         raise AssertionError
 

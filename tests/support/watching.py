@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TypeVar
 
 from streamward.model.source_url import Credential, parse
+from streamward.model.video import VideoCodec
 from streamward.protocol import sei
 from streamward.protocol.rtp import nal, rtcp
 from streamward.protocol.rtp.reader import AccessUnit, Fact, ReaderSpec, RtpReader
@@ -28,7 +29,7 @@ class Watch:
         self.reports: list[rtcp.SenderReport] = []
         self.chunks: list[int] = []  # sizes
         self.is_cut = False
-        self._codec = ""
+        self._codec = VideoCodec.H264
         self._reader: RtpReader | None = None
         self._writer = writer
         self._news = asyncio.Event()

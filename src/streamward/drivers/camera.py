@@ -19,8 +19,9 @@ from dataclasses import dataclass
 
 from streamward.model.address_policy import AddressFault, AddressPolicy
 from streamward.model.source_url import Address, Credential, SourceKind, SourceUrl
-from streamward.model.stream_error import StreamErrorCode
-from streamward.protocol.rtp.reader import AccessUnit, Fact, ReaderSpec, RtpReader
+from streamward.model.stream_error import StreamErrorCode, StreamFailure
+from streamward.model.video import VideoCodec
+from streamward.protocol.rtp.reader import AccessUnit, ReaderSpec, RtpReader
 from streamward.protocol.rtsp.client import (
     ClientSpec,
     ClientState,
@@ -35,6 +36,8 @@ from streamward.protocol.rtsp.client import (
 from streamward.protocol.rtsp.framing import Interleaved
 from streamward.protocol.rtsp.sdp import Track
 from streamward.runtime.clock import Clock
+from streamward.vision.camera import CameraListener
+from streamward.vision.lane import ArrivedUnit
 
 CONNECT_WITHIN = 5.0  # seconds for each of: resolve, connect, shake hands
 DIAL_WITHIN = 8.0  # seconds until the camera plays
@@ -51,37 +54,15 @@ class CameraAddress:
     ca_file: str | None = None  # certificates that RTSPS trusts; None: the system's
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DialFailed:
-    """Why there are no pictures."""
-
-    code: StreamErrorCode
-    detail: str
-    is_login_refused: bool = False
-
-
-class Listener:
-    """Whom a camera tells what it sees; each is called in the event loop and must not wait."""
-
-    def playing(self, codec: str) -> None:
-        """Pictures of that codec come now."""
-
-    def unit(self, unit: AccessUnit, arrived_at: float) -> None:
-        """One picture came."""
-
-    def fact(self, fact: Fact) -> None:
-        """Something was wrong between pictures."""
-
-
 class _Refused(Exception):
     """Ends a dial."""
 
-    def __init__(self, failed: DialFailed) -> None:
+    def __init__(self, failed: StreamFailure) -> None:
         super().__init__(failed)
         self.failed = failed
 
 
-async def watch(camera: CameraAddress, listener: Listener, *, clock: Clock) -> DialFailed:
+async def watch(camera: CameraAddress, listener: CameraListener, *, clock: Clock) -> StreamFailure:
     """Dials a camera and reads it until it ends; cancelled, it gives its session back first."""
     try:
         async with asyncio.timeout(DIAL_WITHIN) as dialing:
@@ -96,7 +77,7 @@ async def watch(camera: CameraAddress, listener: Listener, *, clock: Clock) -> D
     except _Refused as refused:
         return refused.failed
     except TimeoutError:
-        return DialFailed(code=StreamErrorCode.TCP_TIMEOUT, detail="the camera did not answer in time")
+        return StreamFailure(code=StreamErrorCode.TCP_TIMEOUT, detail="the camera did not answer in time")
 
 
 async def _resolved(camera: CameraAddress) -> str:
@@ -110,7 +91,7 @@ async def _resolved(camera: CameraAddress) -> str:
             return str(address)
         faults.append(fault)
     raise _Refused(
-        DialFailed(code=StreamErrorCode.URL_FORBIDDEN, detail=f"the site does not allow this address ({faults[0]})")
+        StreamFailure(code=StreamErrorCode.URL_FORBIDDEN, detail=f"the site does not allow this address ({faults[0]})")
     )
 
 
@@ -120,11 +101,11 @@ async def _look_up(host: str) -> list[Address]:
         async with asyncio.timeout(CONNECT_WITHIN):
             found = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError, TimeoutError):
-        raise _Refused(DialFailed(code=StreamErrorCode.DNS_FAILED, detail="the host's name is not known")) from None
+        raise _Refused(StreamFailure(code=StreamErrorCode.DNS_FAILED, detail="the host's name is not known")) from None
     return [ipaddress.ip_address(str(each[4][0]).partition("%")[0]) for each in found]
 
 
-async def _connected(camera: CameraAddress, address: str, listener: Listener, *, clock: Clock) -> "_Connection":
+async def _connected(camera: CameraAddress, address: str, listener: CameraListener, *, clock: Clock) -> "_Connection":
     url = camera.url
     tls = _tls(camera) if url.kind is SourceKind.RTSPS else None
     try:
@@ -138,12 +119,12 @@ async def _connected(camera: CameraAddress, address: str, listener: Listener, *,
             )
     except ssl.SSLError:
         raise _Refused(
-            DialFailed(code=StreamErrorCode.TLS_FAILED, detail="the camera's certificate or its TLS is not accepted")
+            StreamFailure(code=StreamErrorCode.TLS_FAILED, detail="the camera's certificate or its TLS is not accepted")
         ) from None
     except TimeoutError:
-        raise _Refused(DialFailed(code=StreamErrorCode.TCP_TIMEOUT, detail="nothing answers there")) from None
+        raise _Refused(StreamFailure(code=StreamErrorCode.TCP_TIMEOUT, detail="nothing answers there")) from None
     except OSError:
-        raise _Refused(DialFailed(code=StreamErrorCode.TCP_REFUSED, detail="the connection was refused")) from None
+        raise _Refused(StreamFailure(code=StreamErrorCode.TCP_REFUSED, detail="the connection was refused")) from None
     return connection
 
 
@@ -154,16 +135,16 @@ def _tls(camera: CameraAddress) -> ssl.SSLContext:
 class _Connection(asyncio.Protocol):
     """One connection and the sessions on it."""
 
-    def __init__(self, camera: CameraAddress, listener: Listener, *, clock: Clock) -> None:
+    def __init__(self, camera: CameraAddress, listener: CameraListener, *, clock: Clock) -> None:
         loop = asyncio.get_running_loop()
         self.played: asyncio.Future[None] = loop.create_future()
-        self.ended: asyncio.Future[DialFailed] = loop.create_future()
+        self.ended: asyncio.Future[StreamFailure] = loop.create_future()
         self._listener = listener
         self._clock = clock
         self._loop = loop
         self._client = RtspClient(ClientSpec(url=camera.url, credential=camera.credential, seed=secrets.token_hex(8)))
         self._reader: RtpReader | None = None
-        self._codec = ""
+        self._codec = VideoCodec.H264
         self._transport: asyncio.Transport | None = None
         self._timer: asyncio.TimerHandle | None = None
 
@@ -178,7 +159,7 @@ class _Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the library's signature
         if self._timer is not None:
             self._timer.cancel()
-        self._end(DialFailed(code=StreamErrorCode.TCP_REFUSED, detail="the camera hung up"))
+        self._end(StreamFailure(code=StreamErrorCode.TCP_REFUSED, detail="the camera hung up"))
 
     async def close(self) -> None:
         """Gives the session back if there is one, and closes in any case."""
@@ -214,11 +195,11 @@ class _Connection(asyncio.Protocol):
             case Failed():
                 self._end(_told(effect))
             case Ended():
-                self._end(DialFailed(code=StreamErrorCode.TCP_REFUSED, detail="the session was given back"))
+                self._end(StreamFailure(code=StreamErrorCode.TCP_REFUSED, detail="the session was given back"))
 
     def _described(self, track: Track) -> None:
         assert track.codec is not None
-        self._codec = str(track.codec)
+        self._codec = track.codec
         self._reader = RtpReader(
             ReaderSpec(
                 codec=track.codec,
@@ -232,10 +213,10 @@ class _Connection(asyncio.Protocol):
         if self._reader is None or channel != self._client.channels.rtp:
             return
         for found in self._reader.receive(payload):
-            if isinstance(found, AccessUnit):
-                self._listener.unit(found, self._clock.boot())
-            else:
-                self._listener.fact(found)
+            if isinstance(found, AccessUnit) and not found.is_damaged:  # else it would be seen, but smeared
+                self._listener.unit(
+                    ArrivedUnit(content=found.content, is_keyframe=found.is_keyframe, arrived_at=self._clock.boot())
+                )
 
     def _wait_for(self, deadline: float) -> None:
         if self._timer is not None:
@@ -248,16 +229,16 @@ class _Connection(asyncio.Protocol):
         self._timer = None
         self._apply(self._client.due(self._clock.boot()))
 
-    def _end(self, failed: DialFailed) -> None:
+    def _end(self, failed: StreamFailure) -> None:
         if not self.played.done():
             self.played.set_exception(_Refused(failed))
         if not self.ended.done():
             self.ended.set_result(failed)
 
 
-def _told(failed: Failed) -> DialFailed:
+def _told(failed: Failed) -> StreamFailure:
     status = "" if failed.status is None else f" with status {failed.status}"
-    return DialFailed(
+    return StreamFailure(
         code=failed.code,
         detail=f"the camera ended the session at {failed.step.value}{status}",
         is_login_refused=failed.is_login_refused,

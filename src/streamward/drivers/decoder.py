@@ -6,9 +6,10 @@ from typing import Any
 import av
 from av.error import FFmpegError
 
+from streamward.model.video import VideoCodec
 from streamward.vision.detector import Size
 
-_NAMES = {"h264": "h264", "h265": "hevc"}
+_NAMES = {VideoCodec.H264: "h264", VideoCodec.H265: "hevc"}
 
 
 class DecodedFrame:
@@ -30,7 +31,7 @@ class DecodedFrame:
 class Decoder:
     """One camera's decoder; begins with a keyframe, and again after whatever it could not read."""
 
-    def __init__(self, codec: str) -> None:
+    def __init__(self, codec: VideoCodec) -> None:
         self.codec = codec
         self.is_waiting = True  # for a keyframe
         self.corrupt = 0  # units that could not be read
@@ -52,7 +53,7 @@ class Decoder:
             yield DecodedFrame(frame)
 
 
-def _context(codec: str) -> av.VideoCodecContext:
+def _context(codec: VideoCodec) -> av.VideoCodecContext:
     context = av.CodecContext.create(_NAMES[codec], "r")
     assert isinstance(context, av.VideoCodecContext)
     context.thread_count = 1

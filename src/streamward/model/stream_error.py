@@ -1,5 +1,6 @@
 """Why a camera shows nothing: the codes of S0-049's `stream.error`, the same in events, logs and metrics."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -20,3 +21,12 @@ class StreamErrorCode(StrEnum):
     CORRUPT_STREAM = "CORRUPT_STREAM"
     TIMESTAMP_JUMP = "TIMESTAMP_JUMP"
     URL_FORBIDDEN = "URL_FORBIDDEN"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamFailure:
+    """Why a stream ended, or did not begin."""
+
+    code: StreamErrorCode
+    detail: str  # for people; never a URL, user or password
+    is_login_refused: bool = False

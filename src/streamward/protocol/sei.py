@@ -7,9 +7,11 @@ and whoever wants to measure the way from the camera to the event reads it.
 import struct
 from dataclasses import dataclass
 
+from streamward.model.video import VideoCodec
+
 _OURS = bytes.fromhex("5d1f0c1e8a5b4e6f9b1e73747265616d")
 _BODY = struct.Struct(">QQ")  # the running frame number, microseconds since 1970
-_HEADS = {"h264": b"\x06", "h265": b"\x4e\x01"}
+_HEADS = {VideoCodec.H264: b"\x06", VideoCodec.H265: b"\x4e\x01"}
 _USER_DATA = 5
 _STOP = b"\x80"
 _LONGEST_NAME = 64
@@ -24,13 +26,13 @@ class SentFrame:
     sent_at_us: int
 
 
-def write(note: SentFrame, *, codec: str) -> bytes:
+def write(note: SentFrame, *, codec: VideoCodec) -> bytes:
     """The NAL unit, without a start code."""
     payload = _OURS + _BODY.pack(note.number, note.sent_at_us) + note.camera.encode()[:_LONGEST_NAME]
     return _HEADS[codec] + _escaped(bytes((_USER_DATA, len(payload))) + payload + _STOP)
 
 
-def read(nal: bytes | memoryview, *, codec: str) -> SentFrame | None:
+def read(nal: bytes | memoryview, *, codec: VideoCodec) -> SentFrame | None:
     """What a NAL unit says, if it is such a note."""
     head = _HEADS[codec]
     if bytes(nal[: len(head)]) != head:

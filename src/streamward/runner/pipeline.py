@@ -19,7 +19,7 @@ from streamward.model.detection import Detections
 from streamward.model.ids import CameraId
 from streamward.runtime.clock import Clock
 from streamward.vision.detector import Detector, Size, enlarged
-from streamward.vision.lane import AccessUnit, Lane
+from streamward.vision.lane import ArrivedUnit, Lane
 from streamward.vision.sampling import Sampler
 
 _AT_A_TIME = 8  # units of one camera before another gets its turn
@@ -110,7 +110,7 @@ class Pipeline:
         """Takes no more of a camera; what was seen before still comes back."""
         self._tracks.pop(camera_id, None)
 
-    def offer(self, camera_id: CameraId, unit: AccessUnit) -> None:
+    def offer(self, camera_id: CameraId, unit: ArrivedUnit) -> None:
         """Brings one unit; never waits."""
         track = self._tracks.get(camera_id)
         if track is None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from streamward.model.ids import CameraId
 from streamward.model.status import Substate
-from streamward.model.stream_error import StreamErrorCode
+from streamward.model.stream_error import StreamErrorCode, StreamFailure
 from streamward.runtime.backoff import Backoff
 from streamward.runtime.clock import Clock
 from streamward.vision.logins import LoginGuard, LoginKey, Permission
@@ -19,15 +19,6 @@ from streamward.vision.stream import StreamWatch
 LOOK_EVERY = 0.5  # seconds between two looks at whether frames come
 FIRST_FRAME_WITHIN = 10.0  # seconds after the camera began to play
 HELD_BACK = 1.0  # seconds until a login that somebody else tries is asked for again
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamFailure:
-    """Why a stream ended."""
-
-    code: StreamErrorCode
-    detail: str  # for people; never a URL, user or password
-    is_login_refused: bool = False
 
 
 Dial = Callable[["Watcher"], Awaitable[StreamFailure]]

@@ -17,22 +17,26 @@ from typing import Any, Protocol
 
 from streamward.leases.fence import Stamp
 from streamward.model.ids import CameraId
+from streamward.model.stream_error import StreamFailure
+from streamward.model.video import VideoCodec
 from streamward.protocol import events as wire
 from streamward.protocol.shards import ShardConfig, Source
 from streamward.protocol.streams import StreamReport
 from streamward.runner.metrics import WorkerMetrics
 from streamward.runner.pipeline import FrameDecoder, Pipeline, Seen
-from streamward.runner.watcher import StreamFailure, Watcher, WatcherSpec
+from streamward.runner.watcher import Watcher, WatcherSpec
 from streamward.runtime.backoff import Backoff, BackoffSpec
 from streamward.runtime.clock import Clock
+from streamward.vision.camera import CameraListener
 from streamward.vision.detector import Detector
-from streamward.vision.lane import AccessUnit
+from streamward.vision.lane import ArrivedUnit
 from streamward.vision.logins import LoginGuard, LoginKey
 from streamward.vision.readiness import is_ready
 from streamward.vision.sampling import Sampler
 from streamward.vision.stream import Condition
 
 TELL_EVERY = 0.2  # seconds between two looks at what is to be told
+RATE_EVERY = 5.0  # seconds over which frames a second are reckoned
 _DIALING = BackoffSpec(first=1.0, longest=60.0, steady=30.0)
 
 
@@ -60,14 +64,6 @@ class Sink(Protocol):
         ...
 
 
-class CameraListener(Protocol):
-    """Whom a camera tells what it sees."""
-
-    def playing(self, codec: str) -> None: ...
-    def unit(self, unit: Any, arrived_at: float) -> None: ...
-    def fact(self, fact: Any) -> None: ...
-
-
 Dial = Callable[[Source, CameraListener], Awaitable[StreamFailure]]
 
 
@@ -77,7 +73,7 @@ class WorkerParts:
 
     clock: Clock
     detector: Detector
-    decoder: Callable[[str], FrameDecoder]
+    decoder: Callable[[VideoCodec], FrameDecoder]
     dial: Dial
     login: Callable[[Source], LoginKey | None]
     stamps: Stamps
@@ -98,7 +94,8 @@ class Worker:
         self._watchers: dict[CameraId, Watcher] = {}
         self._tasks: dict[CameraId, asyncio.Task[None]] = {}
         self._sequence = 0
-        self._unstamped = 0
+        self._looked = 0  # since the rate was last told
+        self._rated_at = parts.clock.boot()
 
     @property
     def is_ready(self) -> bool:
@@ -133,7 +130,7 @@ class Worker:
         if source.do_not_process:
             return
         sampler = Sampler(max_fps=source.max_fps or self._config.max_fps, every_n=source.detect_every_n_frames)
-        self._pipeline.add(camera_id, self._parts.decoder("h264"), sampler)
+        self._pipeline.add(camera_id, self._parts.decoder(VideoCodec.H264), sampler)
         spec = WatcherSpec(
             camera_id=camera_id, login=self._parts.login(source), dial=self._dialing(source), tell=self._failed
         )
@@ -167,8 +164,8 @@ class Worker:
         now = self._parts.clock.boot()
         stamp = self._parts.stamps.stamp(seen.camera_id, arrived=seen.arrived_at, now=now)
         watcher = self._watchers.get(seen.camera_id)
+        self._looked += 1
         if stamp is None or watcher is None:
-            self._unstamped += 1
             return
         e2e_s = now - seen.arrived_at
         self.metrics.looked(seen.camera_id, inference_s=seen.inference_s, e2e_s=e2e_s)
@@ -199,6 +196,9 @@ class Worker:
 
     def _tell_all(self) -> None:
         now = self._parts.clock.boot()
+        if now - self._rated_at >= RATE_EVERY:
+            self.metrics.pipeline(self._looked / (now - self._rated_at))
+            self._looked, self._rated_at = 0, now
         for camera_id, watcher in self._watchers.items():
             self.metrics.condition(camera_id, watcher.stream.condition(now), now)
             if (condition := watcher.stream.due(now)) is not None:
@@ -241,20 +241,14 @@ class Worker:
 class _Ear:
     """Hears one connection of a camera."""
 
-    def __init__(self, watcher: Watcher, pipeline: Pipeline, decoder: Callable[[str], FrameDecoder]) -> None:
+    def __init__(self, watcher: Watcher, pipeline: Pipeline, decoder: Callable[[VideoCodec], FrameDecoder]) -> None:
         self._watcher = watcher
         self._pipeline = pipeline
         self._decoder = decoder
 
-    def playing(self, codec: str) -> None:
+    def playing(self, codec: VideoCodec) -> None:
         self._pipeline.restart(self._watcher.camera_id, self._decoder(codec))
         self._watcher.connected()
 
-    def unit(self, unit: Any, arrived_at: float) -> None:
-        self._pipeline.offer(
-            self._watcher.camera_id,
-            AccessUnit(content=unit.content, is_keyframe=unit.is_keyframe, arrived_at=arrived_at),
-        )
-
-    def fact(self, fact: Any) -> None:
-        """What was wrong between pictures shows in the pictures."""
+    def unit(self, unit: ArrivedUnit) -> None:
+        self._pipeline.offer(self._watcher.camera_id, unit)

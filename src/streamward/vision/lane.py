@@ -16,7 +16,7 @@ F = TypeVar("F")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AccessUnit:
+class ArrivedUnit:
     """One compressed frame, and when its last byte arrived, in boot-time."""
 
     content: bytes
@@ -31,11 +31,11 @@ class Lane(Generic[F]):
     most_units: int = MOST_UNITS
     dropped_units: int = 0
     dropped_frames: int = 0
-    _units: deque[AccessUnit] = field(default_factory=deque)
+    _units: deque[ArrivedUnit] = field(default_factory=deque)
     _is_skipping: bool = False  # until a keyframe
     _newest: F | None = None
 
-    def offer(self, unit: AccessUnit) -> bool:
+    def offer(self, unit: ArrivedUnit) -> bool:
         """The reader brings a unit; returns whether it was taken."""
         if unit.is_keyframe:
             self._is_skipping = False
@@ -49,7 +49,7 @@ class Lane(Generic[F]):
         self._units.append(unit)
         return True
 
-    def take(self) -> AccessUnit | None:
+    def take(self) -> ArrivedUnit | None:
         """The decoder fetches the next unit."""
         return self._units.popleft() if self._units else None
 

@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamward.model.video import VideoCodec
 from streamward.protocol.sei import SentFrame, read, write
 
-CODECS = pytest.mark.parametrize("codec", ["h264", "h265"])
+CODECS = pytest.mark.parametrize("codec", VideoCodec)
 
 
 @CODECS
@@ -23,7 +24,7 @@ def test_a_note_is_read_as_it_was_written_and_looks_like_no_start_code(codec, nu
 @given(st.binary(max_size=100))
 def test_whatever_else_a_stream_holds_is_no_note(codec, content):
     assert read(content, codec=codec) is None
-    assert read(b"\x06" + content, codec="h264") is None
+    assert read(b"\x06" + content, codec=VideoCodec.H264) is None
 
 
 @CODECS

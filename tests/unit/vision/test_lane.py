@@ -1,10 +1,10 @@
 """What waits on a camera's way, and what is dropped."""
 
-from streamward.vision.lane import AccessUnit, Lane
+from streamward.vision.lane import ArrivedUnit, Lane
 
 
-def unit(number: int, *, is_keyframe: bool = False) -> AccessUnit:
-    return AccessUnit(content=str(number).encode(), is_keyframe=is_keyframe, arrived_at=float(number))
+def unit(number: int, *, is_keyframe: bool = False) -> ArrivedUnit:
+    return ArrivedUnit(content=str(number).encode(), is_keyframe=is_keyframe, arrived_at=float(number))
 
 
 def taken(lane: Lane[str]) -> list[int]:

@@ -1,0 +1,18 @@
+"""What a camera tells while it is watched."""
+
+from typing import Protocol
+
+from streamward.model.video import VideoCodec
+from streamward.vision.lane import ArrivedUnit
+
+
+class CameraListener(Protocol):
+    """Hears one connection of a camera; called in the event loop, and must not wait."""
+
+    def playing(self, codec: VideoCodec) -> None:
+        """Pictures of that codec come from now on."""
+        ...
+
+    def unit(self, unit: ArrivedUnit) -> None:
+        """One whole picture came."""
+        ...
