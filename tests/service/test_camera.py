@@ -36,7 +36,7 @@ class Ear:
         self._news.set()
 
     async def until(self, is_so: Callable[[], bool]) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not is_so():
                 self._news.clear()
                 await self._news.wait()
@@ -47,7 +47,7 @@ def at(url: str, *, credential: Credential | None = None, addresses: AddressPoli
 
 
 async def dial(address: CameraAddress) -> StreamFailure:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         return await camera.watch(address, Ear(), clock=SystemClock())
 
 

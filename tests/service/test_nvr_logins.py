@@ -60,7 +60,7 @@ async def test_too_many_wrong_logins_lock_an_address_out_and_no_other():
 
 
 async def test_a_lockout_ends():
-    async with a_recorder(access=LOCKED) as nvr, asyncio.timeout(10):
+    async with a_recorder(access=LOCKED) as nvr, asyncio.timeout(60):
         await nvr.set(faults.Lockout(after=1, lasts=0.3))
         assert not await is_let_in(nvr, WRONG)
         while not await is_let_in(nvr):

@@ -146,6 +146,6 @@ async def stuck(port, url, other: Watch, *, until) -> None:
         answer = (await loop.sock_recv(client, 4096)).decode()
         session = answer.partition("Session: ")[2].partition(";")[0]
         await loop.sock_sendall(client, f"PLAY {url} RTSP/1.0\r\nCSeq: 2\r\nSession: {session}\r\n\r\n".encode())
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while not until():
                 await other.pictures(1)

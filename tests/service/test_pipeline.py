@@ -47,7 +47,7 @@ class Run:
             self.pipeline.offer(camera_id, arrived)
 
     async def until(self, is_so: Any) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not is_so():
                 self._changed.clear()
                 await self._changed.wait()

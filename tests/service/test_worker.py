@@ -66,7 +66,7 @@ class Heard:
         self.changed.set()
 
     async def until(self, is_so: Callable[[], object]) -> None:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while not is_so():
                 self.changed.clear()
                 await self.changed.wait()

@@ -80,7 +80,7 @@ class BusWorld:
             await consumer.close()
         for bus in self._buses:
             await bus.close()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while left := asyncio.all_tasks() - self._before:
                 await asyncio.wait(left)  # the library's own end a few turns after it said so
 
@@ -88,7 +88,7 @@ class BusWorld:
 async def taken(consumer: Consumer, count: int) -> list[Delivery]:
     """So many messages, acknowledged."""
     got: list[Delivery] = []
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while len(got) < count:
             some = await consumer.take(at_most=count - len(got), within=1.0)
             await consumer.ack(some)
