@@ -111,6 +111,19 @@ async def test_what_was_given_back_is_somebody_elses_at_once(fleet: Fleet) -> No
     assert second.holds(ONE)
 
 
+async def test_giving_back_names_the_last_moment_that_was_stamped(fleet: Fleet) -> None:
+    first = fleet.leases[0]
+    first.want(ONE)
+    await first.tick()
+    now = fleet.control.clock.boot()
+    stamp = first.stamp(ONE, arrived=now + 1.5, now=now + 1.5)  # its stamps lead the database's clock a little
+    await first.give_back()
+    lease = await fleet.control.store.find(ONE)
+    assert stamp is not None
+    assert lease is not None
+    assert lease.not_before == stamp.made_at
+
+
 async def test_a_lease_that_was_lost_is_let_go(fleet: Fleet) -> None:
     leases = fleet.leases[0]
     leases.want(ONE)
@@ -122,4 +135,4 @@ async def test_a_lease_that_was_lost_is_let_go(fleet: Fleet) -> None:
 
 
 def test_without_an_answer_the_database_s_time_is_this_host_s(fleet: Fleet) -> None:
-    assert fleet.leases[0].database_time(0.0).tzinfo is not None
+    assert fleet.leases[0].database_time(0.0) == fleet.control.clock.wall()

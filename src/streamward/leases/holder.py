@@ -14,12 +14,13 @@ Not guaranteed: that a lease is still the runner's when its deadline has not com
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 
 from streamward.leases.fence import Stamp
+from streamward.leases.held import Held, heard
 from streamward.leases.lease import DenialReason, Denied, Owner
-from streamward.leases.policy import FAST, RENEW_TIMEOUT, trusted_for
+from streamward.leases.policy import FAST, RENEW_TIMEOUT
 from streamward.leases.store import Kept, Named, OpenClaim, Renewal, Renewed
 from streamward.model.ids import CameraId, Generation
 from streamward.model.runner import DEFAULT_CAPACITY, DrainMode, RunnerSpec
@@ -95,17 +96,6 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
-    """One lease as its owner knows it."""
-
-    generation: Generation
-    deadline: float  # boot-time until which it may be used
-    told_at: datetime  # the database's time in the answer that set the deadline
-    asked: float  # boot-time before that answer's ask
-    since: float  # boot-time of the answer that first told of this generation
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class HolderSpec:
     """How a runner behaves; seconds."""
 
@@ -157,21 +147,20 @@ class Holder:
     def holds(self, camera_id: CameraId, now: float) -> Generation | None:
         """The generation under which a camera may be processed now."""
         held = self._held.get(camera_id)
-        return held.generation if held is not None and now < held.deadline else None
+        return held.generation if held is not None and held.is_trusted(now) else None
 
     def held(self, now: float) -> list[CameraId]:
         """The cameras that may be processed now."""
-        return [camera_id for camera_id, held in self._held.items() if now < held.deadline]
+        return [camera_id for camera_id, held in self._held.items() if held.is_trusted(now)]
 
     def stamp(self, camera_id: CameraId, *, arrived: float, now: float) -> Stamp | None:
         """What a frame that arrived then carries if it is emitted now; None: it must not be."""
         held = self._held.get(camera_id)
-        if held is None or now >= held.deadline or arrived < held.since:
-            return None  # a frame from before the grant may be another owner's moment
-        made_at = _database_time(held, arrived)
-        before = self._stamped(camera_id, held.generation) or made_at
-        self._stamped_until[camera_id] = (held.generation, max(made_at, before))
-        return Stamp(camera_id=camera_id, generation=held.generation, owner=self.owner, made_at=made_at)
+        stamp = None if held is None else held.stamp(camera_id, self.owner, arrived=arrived, now=now)
+        if stamp is not None:
+            before = self._stamped(camera_id, stamp.generation) or stamp.made_at
+            self._stamped_until[camera_id] = (stamp.generation, max(stamp.made_at, before))
+        return stamp
 
     def wake(self, now: float) -> None:
         """Something may be free: ask at once."""
@@ -182,7 +171,7 @@ class Holder:
         """Stops using a camera and gives it back."""
         held = self._held.pop(camera_id, None)
         if held is not None:
-            latest = _database_time(held, now)
+            latest = held.database_time(now)
             stamped = self._stamped(camera_id, held.generation) or latest
             self._give_back(Named(camera_id, held.generation, max(latest, stamped)))
 
@@ -321,14 +310,7 @@ class Holder:
             return  # given back meanwhile
         if held is not None and (held.generation > kept.generation or held.asked > ask.sent):
             return
-        known = held if held is not None and held.generation == kept.generation else None
-        self._held[kept.camera_id] = Held(
-            generation=kept.generation,
-            deadline=ask.sent + trusted_for(kept.ttl),
-            told_at=at,
-            asked=ask.sent,
-            since=known.since if known else now,
-        )
+        self._held[kept.camera_id] = heard(kept, at=at, asked=ask.sent, now=now, known=held)
 
     def _give_back_unknown(self, unlisted: tuple[Named, ...]) -> None:
         """Releases what an answer that never came had granted, or what was lost and came back with its camera.
@@ -364,8 +346,3 @@ class Holder:
         for camera_id in list(self._held)[: None if hard else SOFT_DRAIN_BATCH]:
             self.drop(camera_id, now)
         self._next_drain = now + SOFT_DRAIN_EVERY
-
-
-def _database_time(held: Held, boot: float) -> datetime:
-    """Database time at a boot-time, on the late side: counted from before the ask, not from the answer."""
-    return held.told_at + timedelta(seconds=boot - held.asked)

@@ -1,26 +1,25 @@
 """The leases of a Worker that has no Manager: it takes those of its own cameras and keeps them, or does not run them.
 
-The rules are the Manager's (`leases.holder`): a lease is trusted from before it was asked for, by the boot-time clock,
-less a margin; not knowing means not holding; a frame from before the grant is nobody's.
+What may be trusted and how things are dated is `leases.held`, as for a Manager. Not knowing means not holding.
 """
 
-import asyncio
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any, Protocol
 
 from streamward.leases.fence import Stamp
+from streamward.leases.held import Held, heard
 from streamward.leases.lease import Owner
-from streamward.leases.policy import FAST, RENEW_TIMEOUT, trusted_for
+from streamward.leases.policy import FAST, RENEW_TIMEOUT
+from streamward.leases.store import Kept
 from streamward.model.ids import CameraId, Generation
 from streamward.protocol.leases import (
     AcquireCamera,
     CamerasReleased,
     CamerasRenewed,
     GrantedLease,
+    LeaseGivenBack,
     NamedLease,
-    ReleaseCamera,
+    ReleaseCameras,
     RenewCameras,
 )
 from streamward.protocol.problem import Problem
@@ -35,15 +34,6 @@ class Control(Protocol):
     async def post(self, path: str, message: Any, kind: type[Any], *, within: float) -> Any | Problem | None: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Held:
-    generation: Generation
-    deadline: float
-    told_at: datetime
-    asked: float
-    since: float
-
-
 class OwnLeases:
     """What this Worker holds."""
 
@@ -52,9 +42,10 @@ class OwnLeases:
         self._control = control
         self._clock = clock
         self._ttl = ttl
-        self._held: dict[CameraId, _Held] = {}
+        self._held: dict[CameraId, Held] = {}
+        self._stamped_until: dict[CameraId, datetime] = {}  # of the generation that is held
         self._wanted: set[CameraId] = set()
-        self._newest: tuple[datetime, float] | None = None  # the database's time, and the boot-time of its ask
+        self._newest: Held | None = None  # of any camera: the newest word of the database's time
 
     def want(self, camera_id: CameraId) -> None:
         """A camera to be held from now on."""
@@ -63,20 +54,17 @@ class OwnLeases:
     def holds(self, camera_id: CameraId) -> bool:
         """Whether a camera may be run now."""
         held = self._held.get(camera_id)
-        return held is not None and self._clock.boot() < held.deadline
+        return held is not None and held.is_trusted(self._clock.boot())
 
     def stamp(self, camera_id: CameraId, *, arrived: float, now: float) -> Stamp | None:
         held = self._held.get(camera_id)
-        if held is None or now >= held.deadline or arrived < held.since:
-            return None
-        made_at = held.told_at + timedelta(seconds=arrived - held.asked)
-        return Stamp(camera_id=camera_id, generation=held.generation, owner=self._owner, made_at=made_at)
+        stamp = None if held is None else held.stamp(camera_id, self._owner, arrived=arrived, now=now)
+        if stamp is not None:
+            self._stamped_until[camera_id] = max(stamp.made_at, self._stamped_until.get(camera_id, stamp.made_at))
+        return stamp
 
     def database_time(self, boot: float) -> datetime:
-        if self._newest is None:
-            return datetime.now(UTC)
-        at, asked = self._newest
-        return at + timedelta(seconds=boot - asked)
+        return self._clock.wall() if self._newest is None else self._newest.database_time(boot)
 
     async def tick(self) -> float:
         """Renews what is held and asks for what is not; returns in how many seconds to do it again."""
@@ -86,13 +74,16 @@ class OwnLeases:
                 await self._acquire(camera_id)
         return min(FAST.renew_every, RETRY_EVERY)
 
-    async def give_back(self, until: Callable[[], Awaitable[None]] | None = None) -> None:
-        """Releases everything, once nothing is made under it any more."""
-        if until is not None:
-            await until()
-        held, self._held = self._held, {}
+    async def give_back(self) -> None:
+        """Releases everything; to be called when nothing is made under it any more."""
+        given = [
+            LeaseGivenBack(camera_uuid=each, version=held.generation, made_until=self._stamped_until.get(each))
+            for each, held in self._held.items()
+        ]
+        self._held.clear()
         self._wanted.clear()
-        await asyncio.gather(*(self._release(camera_id, lease) for camera_id, lease in held.items()))
+        message = ReleaseCameras(runner_id=self._owner.runner_id, cameras=given, incarnation=self._owner.incarnation)
+        await self._control.post("/v1/leases/cameras/release", message, CamerasReleased, within=RENEW_TIMEOUT)
 
     async def _acquire(self, camera_id: CameraId) -> None:
         asked = self._clock.boot()
@@ -104,7 +95,8 @@ class OwnLeases:
         )
         answer = await self._control.post("/v1/leases/camera/acquire", message, GrantedLease, within=RENEW_TIMEOUT)
         if isinstance(answer, GrantedLease):
-            self._take(camera_id, answer.version, answer.ttl_ms / 1000, at=answer.server_time, asked=asked)
+            kept = Kept(camera_id, Generation(answer.version), answer.ttl_ms / 1000)
+            self._take(kept, at=answer.server_time, asked=asked)
 
     async def _renew(self) -> None:
         if not self._held:
@@ -116,28 +108,13 @@ class OwnLeases:
         if isinstance(answer, CamerasRenewed):
             for lost in answer.lost:
                 self._held.pop(CameraId(lost), None)
-            for kept in answer.renewed:
-                self._take(
-                    CameraId(kept.camera_uuid), kept.version, kept.ttl_ms / 1000, at=answer.server_time, asked=asked
-                )
+            for each in answer.renewed:
+                kept = Kept(CameraId(each.camera_uuid), Generation(each.version), each.ttl_ms / 1000)
+                self._take(kept, at=answer.server_time, asked=asked)
 
-    async def _release(self, camera_id: CameraId, held: _Held) -> None:
-        message = ReleaseCamera(
-            runner_id=self._owner.runner_id,
-            camera_uuid=camera_id,
-            version=held.generation,
-            incarnation=self._owner.incarnation,
-        )
-        await self._control.post("/v1/leases/camera/release", message, CamerasReleased, within=RENEW_TIMEOUT)
-
-    def _take(self, camera_id: CameraId, version: int, ttl: float, *, at: datetime, asked: float) -> None:
-        known = self._held.get(camera_id)
-        is_same = known is not None and known.generation == version
-        self._newest = (at, asked)
-        self._held[camera_id] = _Held(
-            generation=Generation(version),
-            deadline=asked + trusted_for(ttl),
-            told_at=at,
-            asked=asked,
-            since=known.since if known is not None and is_same else self._clock.boot(),
-        )
+    def _take(self, kept: Kept, *, at: datetime, asked: float) -> None:
+        known = self._held.get(kept.camera_id)
+        if known is None or known.generation != kept.generation:
+            self._stamped_until.pop(kept.camera_id, None)
+        held = heard(kept, at=at, asked=asked, now=self._clock.boot(), known=known)
+        self._held[kept.camera_id] = self._newest = held
