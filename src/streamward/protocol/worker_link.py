@@ -1,0 +1,161 @@
+"""What a Manager and its Worker tell each other over the channel that the Worker inherits.
+
+    Manager ─ Begin ─→ Worker ─ Began →      one shard's config; then its port
+            ─ Feed ──→                       absolute boot-time deadlines: both are on one host, and the latest wins
+            ─ Add, Drop, Mute, Unmute ─→     one camera; Drop and Mute are answered by Stopped
+            ─ Drain, Terminate ─→            the end
+            ← Told, Showing, DialEnded ─     how streams do
+
+Orders are idempotent, and neither end waits for the other. The end of the channel is the end of the Worker.
+"""
+
+from enum import IntEnum
+
+from streamward.leases.held import Held
+from streamward.model.ids import Generation
+from streamward.protocol import codec
+from streamward.protocol.events import StreamFailed
+from streamward.protocol.fields import Id, Instant, Message, Version
+from streamward.protocol.shards import ShardConfig, Source
+from streamward.protocol.streams import StreamReport
+
+
+class WorkerExit(IntEnum):
+    """How a Worker's process ended, by its exit code."""
+
+    DRAINED = 0
+    FAILED = 1  # an error that nobody foresaw
+    MISCONFIGURED = 2  # what it was told to do cannot be done
+    DETECTOR_UNUSABLE = 10
+    FENCED = 11  # a later incarnation of the runner has taken its place
+    TERMINATED = 12  # at once, by /terminate
+    ORPHANED = 13  # the channel to its Manager ended
+
+
+class FedLease(Message, frozen=True):
+    """A lease as the Manager knows it; instants are boot-time but for `told_at`."""
+
+    camera_uuid: Id
+    version: Version
+    deadline: float
+    told_at: Instant
+    asked: float
+    since: float
+
+
+class Begin(Message, frozen=True, tag="begin"):
+    """Manager: watch this shard."""
+
+    config: ShardConfig
+
+
+class Feed(Message, frozen=True, tag="feed"):
+    """Manager: until when which cameras may be run; one that is not named keeps what it was told before."""
+
+    leases: list[FedLease]
+
+
+class Add(Message, frozen=True, tag="add"):
+    """Manager: begin with one more camera, or with one that has changed; a muted one makes no events yet."""
+
+    source: Source
+    is_muted: bool = False
+
+
+class Drop(Message, frozen=True, tag="drop"):
+    """Manager: end one camera; answered by Stopped."""
+
+    camera_uuid: Id
+
+
+class Mute(Message, frozen=True, tag="mute"):
+    """Manager: make no more events of a camera, but go on watching it; answered by Stopped."""
+
+    camera_uuid: Id
+
+
+class Unmute(Message, frozen=True, tag="unmute"):
+    """Manager: make events of what arrives after that boot-time."""
+
+    camera_uuid: Id
+    after: float
+
+
+class Drain(Message, frozen=True, tag="drain"):
+    """Manager: end everything in good order."""
+
+
+class Terminate(Message, frozen=True, tag="terminate"):
+    """Manager: end now."""
+
+
+class Began(Message, frozen=True, tag="began"):
+    """Worker: it runs, and serves HTTP on that loopback port."""
+
+    pid: int
+    port: int
+
+
+class Told(Message, frozen=True, tag="told"):
+    """Worker: how its streams are, and what failed."""
+
+    reports: list[StreamReport]
+    failures: list[StreamFailed]
+
+
+class Showing(Message, frozen=True, tag="showing"):
+    """Worker: the first frame of a camera after it was added."""
+
+    camera_uuid: Id
+    arrived: float
+
+
+class DialEnded(Message, frozen=True, tag="dial-ended"):
+    """Worker: the first connection to a camera was made or has failed, so it is in flight no more."""
+
+    camera_uuid: Id
+
+
+class Stopped(Message, frozen=True, tag="stopped"):
+    """Worker: no event of this camera follows; when the frame of the last one arrived, and how it was dated."""
+
+    camera_uuid: Id
+    last_arrived: float | None = None
+    made_until: Instant | None = None
+
+
+Order = Begin | Feed | Add | Drop | Mute | Unmute | Drain | Terminate
+Word = Began | Told | Showing | DialEnded | Stopped
+
+
+def read_order(content: bytes) -> Order:
+    """What the Manager said; raises MalformedMessage."""
+    return codec.decode(content, Order)  # type: ignore[arg-type]  # a union is no class
+
+
+def read_word(content: bytes) -> Word:
+    """What a Worker said; raises MalformedMessage."""
+    return codec.decode(content, Word)  # type: ignore[arg-type]
+
+
+def fed(camera_uuid: str, held: Held) -> FedLease:
+    """A lease as it goes to the Worker."""
+    return FedLease(
+        camera_uuid=camera_uuid,
+        version=held.generation,
+        deadline=held.deadline,
+        told_at=held.told_at,
+        asked=held.asked,
+        since=held.since,
+    )
+
+
+def held(lease: FedLease) -> Held:
+    """A lease as it came from the Manager."""
+    return Held(
+        generation=Generation(lease.version),
+        deadline=lease.deadline,
+        told_at=lease.told_at,
+        asked=lease.asked,
+        since=lease.since,
+    )
