@@ -19,7 +19,7 @@ from streamward.protocol import codec
 from streamward.protocol.events import DetectionEvent, StreamFailed
 from streamward.protocol.shards import ShardConfig
 from streamward.protocol.streams import StreamReport
-from streamward.runner.worker import Worker, WorkerParts
+from streamward.runner.worker import LastWord, Worker, WorkerParts
 from streamward.runtime.clock import SystemClock
 from streamward.vision.lane import ArrivedUnit
 from tests.support.builders import START, an_owner
@@ -56,6 +56,18 @@ class Heard:
     events: list[tuple[str, str, DetectionEvent]] = field(default_factory=list)
     told: list[tuple[str, Any]] = field(default_factory=list)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
+    shown: list[str] = field(default_factory=list)
+    dialed: list[str] = field(default_factory=list)
+
+    def reported(self, report: StreamReport) -> None: ...
+    def failed(self, failure: StreamFailed) -> None: ...
+
+    def showing(self, camera_id: str, arrived: float) -> None:
+        assert arrived > 0
+        self.shown.append(camera_id)
+
+    def dial_ended(self, camera_id: str) -> None:
+        self.dialed.append(camera_id)
 
     def keep(self, routing_key: str, event_id: str, message: Any) -> None:
         self.events.append((routing_key, event_id, message))
@@ -86,9 +98,11 @@ class Plant:
             login=lambda _source: None,
             stamps=Leases(set(held)),
             sink=self.heard,
+            ear=self.heard,
             random=Random(1),
         )
-        self.worker = Worker(codec.decode(SHARD, ShardConfig), parts)
+        self.config = codec.decode(SHARD, ShardConfig)
+        self.worker = Worker(self.config, parts)
 
     async def _dial(self, source: Any, listener: Any) -> StreamFailure:
         self.dialed.append(source.camera_uuid)
@@ -103,6 +117,8 @@ class Plant:
 
     async def run(self, is_so: Callable[[], object]) -> None:
         task = asyncio.ensure_future(self.worker.run())
+        for source in self.config.sources:
+            self.worker.add(source)
         await self.heard.until(is_so)
         self.was_ready = self.worker.is_ready
         task.cancel()
@@ -163,3 +179,33 @@ async def test_metrics_are_told_in_the_specifications_words():
         "e2e_latency_seconds",
     ):
         assert f"# TYPE {name} " in text
+
+
+async def test_the_first_dial_and_the_first_frame_are_told_once():
+    plant = Plant("cam-1")
+    await plant.run(lambda: plant.heard.events and of(StreamFailed, plant.heard))
+    assert (plant.heard.shown, sorted(plant.heard.dialed)) == (["cam-1"], ["cam-1", "cam-2"])
+
+
+async def test_a_muted_camera_is_watched_and_makes_events_only_of_what_comes_after_its_release():
+    plant = Plant("cam-1")
+    source = plant.config.sources[0]
+
+    async def show() -> LastWord:
+        task = asyncio.ensure_future(plant.worker.run())
+        plant.worker.add(source, is_muted=True)
+        await plant.heard.until(lambda: any(report.state == "STREAMING" for report in of(StreamReport, plant.heard)))
+        assert plant.heard.events == []
+        assert plant.worker.mute(CameraId("cam-1")) == LastWord()
+        plant.worker.unmute(CameraId("cam-1"), after=0.0)
+        await plant.worker.drop(CameraId("cam-1"))
+        plant.worker.add(source)
+        await plant.heard.until(lambda: plant.heard.events)
+        last = await plant.worker.drop(CameraId("cam-1"))
+        task.cancel()
+        await asyncio.wait([task])
+        return last
+
+    last = await show()
+    assert last.made_until == plant.heard.events[-1][2].ts
+    assert await plant.worker.drop(CameraId("nobody")) == plant.worker.mute(CameraId("nobody")) == LastWord()

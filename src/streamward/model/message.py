@@ -39,28 +39,41 @@ class Event:
     body: bytes  # JSON
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where an event is published."""
+
+    exchange: str
+    routing_key: str
+
+
 def of_event(event: Event, *, exchange: str, routing_key: str) -> Message:
     """The message that tells of an event about a camera."""
     topic = Topic.read(routing_key)
+    return addressed(event, Place(exchange=exchange, routing_key=routing_key), kind=topic.kind, subject=topic.subject)
+
+
+def addressed(event: Event, place: Place, *, kind: str, subject: str) -> Message:
+    """The message that tells of an event about anything."""
     return Message(
-        exchange=exchange,
-        routing_key=routing_key,
+        exchange=place.exchange,
+        routing_key=place.routing_key,
         message_id=event.event_id,
-        kind=topic.kind,
+        kind=kind,
         at=event.at,
         body=event.body,
-        headers={f"cloudEvents_{name}": value for name, value in attributes(event, topic).items()},
+        headers={f"cloudEvents_{name}": value for name, value in attributes(event, kind, subject).items()},
     )
 
 
-def attributes(event: Event, topic: Topic) -> dict[str, str]:
+def attributes(event: Event, kind: str, subject: str) -> dict[str, str]:
     """CloudEvents 1.0; in its AMQP form `_` is the separator that every client's selectors can name."""
     return {
         "specversion": "1.0",
         "id": event.event_id,
         "source": event.source,
-        "type": topic.kind,
-        "subject": topic.subject,
+        "type": kind,
+        "subject": subject,
         "time": event.at.isoformat().replace("+00:00", "Z"),
     }
 

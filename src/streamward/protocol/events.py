@@ -60,6 +60,31 @@ class StreamFailed(Message, frozen=True):
     type: Literal["stream.error"] = "stream.error"
 
 
+class DetectionsLost(Message, frozen=True):
+    """Worker: so many detections gave way in a full spool before anybody got them, counted from `first` in it."""
+
+    runner_id: Id
+    shard_id: Id
+    tenant_id: Id
+    spool: str
+    first: int
+    count: int
+    ts: datetime
+    type: Literal["detections.gap"] = "detections.gap"
+
+
+class WorkerAlive(Message, frozen=True):
+    """Worker: it lives, once a second (S0-108); how many cameras it has and how many of them stream."""
+
+    runner_id: Id
+    shard_id: Id
+    incarnation: Id | None
+    ts: datetime
+    streams: int
+    streaming: int
+    type: Literal["worker.heartbeat"] = "worker.heartbeat"
+
+
 def event_id(camera_uuid: str, *, generation: int, epoch: int, frame: int) -> str:
     """The one name of what was seen in one frame."""
     return f"{camera_uuid}.{generation}.{epoch}.{frame}"

@@ -1,5 +1,7 @@
 """A Worker's metrics (S0-054 to S0-056), with names as the specification spells them."""
 
+import contextlib
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from streamward.model.status import StreamState
@@ -47,7 +49,8 @@ class WorkerMetrics:
     def forget(self, camera_uuid: str) -> None:
         """A camera that is not watched any more has no metrics."""
         for metric in (self._up, self._age, self._fps, self._inference, self._path):
-            metric.remove(camera_uuid)
+            with contextlib.suppress(KeyError):  # it never had a value
+                metric.remove(camera_uuid)
 
     def render(self) -> bytes:
         """Everything as text."""

@@ -94,6 +94,11 @@ class Pipeline:
         self._looking = threading.Thread(target=self._look, name="look", daemon=True)
         self._looking.start()
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether somebody looks."""
+        return self._looking.is_alive()
+
     def add(self, camera_id: CameraId, decoder: FrameDecoder, sampler: Sampler) -> None:
         """Begins to take a camera's units."""
         self._tracks[camera_id] = _Track(camera_id, decoder, sampler)

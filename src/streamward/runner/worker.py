@@ -8,7 +8,6 @@ passed stamps nothing, and a Worker that is not told more stops by itself.
 """
 
 import asyncio
-import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -31,7 +30,7 @@ from streamward.vision.camera import CameraListener
 from streamward.vision.detector import Detector
 from streamward.vision.lane import ArrivedUnit
 from streamward.vision.logins import LoginGuard, LoginKey
-from streamward.vision.readiness import is_ready
+from streamward.vision.readiness import UNSEEN, is_ready
 from streamward.vision.sampling import Sampler
 from streamward.vision.stream import Condition
 
@@ -64,6 +63,21 @@ class Sink(Protocol):
         ...
 
 
+class Ear(Protocol):
+    """Who is told, beside the bus, how the cameras of this shard do; none of it may wait."""
+
+    def reported(self, report: StreamReport) -> None: ...
+    def failed(self, failure: wire.StreamFailed) -> None: ...
+
+    def showing(self, camera_id: CameraId, arrived: float) -> None:
+        """The first frame since a camera was added."""
+        ...
+
+    def dial_ended(self, camera_id: CameraId) -> None:
+        """The first connection since a camera was added was made, or has failed."""
+        ...
+
+
 Dial = Callable[[Source, CameraListener], Awaitable[StreamFailure]]
 
 
@@ -78,56 +92,78 @@ class WorkerParts:
     login: Callable[[Source], LoginKey | None]
     stamps: Stamps
     sink: Sink
+    ear: Ear
     random: Random
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastWord:
+    """The last event of a camera: when its frame arrived, and how it was dated."""
+
+    arrived: float | None = None
+    made_until: datetime | None = None
+
+
+@dataclass(slots=True)
+class _Watched:
+    """A camera under way."""
+
+    source: Source
+    watcher: Watcher
+    task: "asyncio.Task[None]"
+    emits_after: float | None  # boot-time; None: it is muted
+    has_dialed: bool = False
+    has_shown: bool = False
+    last_word: LastWord = LastWord()
+
+
 class Worker:
-    """One shard."""
+    """One shard; what it is told to watch comes by `add` and goes by `drop`."""
 
     def __init__(self, config: ShardConfig, parts: WorkerParts) -> None:
         self._config = config
         self._parts = parts
-        self._sources = {CameraId(source.camera_uuid): source for source in config.sources}
         self.metrics = WorkerMetrics(runner_id=config.runner_id, shard_id=config.shard_id)
         self._pipeline = Pipeline(parts.detector, clock=parts.clock, on_frame=self._frame, on_seen=self._seen)
         self._logins = LoginGuard()
-        self._watchers: dict[CameraId, Watcher] = {}
-        self._tasks: dict[CameraId, asyncio.Task[None]] = {}
+        self._expected = {CameraId(source.camera_uuid) for source in config.sources if not source.do_not_process}
+        self._watched: dict[CameraId, _Watched] = {}
         self._sequence = 0
         self._looked = 0  # since the rate was last told
         self._rated_at = parts.clock.boot()
 
     @property
+    def is_alive(self) -> bool:
+        """Whether its threads live (S0-028)."""
+        return self._pipeline.is_alive
+
+    @property
     def is_ready(self) -> bool:
-        """Whether enough of the cameras run (S0-029)."""
+        """Whether enough of the cameras run (S0-029); one that waits for its lease does not."""
         now = self._parts.clock.boot()
-        conditions = [watcher.stream.condition(now) for watcher in self._watchers.values()]
+        conditions = [*self.conditions.values(), *(UNSEEN for _ in self._expected - self._watched.keys())]
         return is_ready(conditions, now, quorum_pct=self._config.readiness_quorum_pct)
 
     @property
     def conditions(self) -> dict[CameraId, Condition]:
         """How each stream stands."""
         now = self._parts.clock.boot()
-        return {camera_id: watcher.stream.condition(now) for camera_id, watcher in self._watchers.items()}
+        return {camera_id: each.watcher.stream.condition(now) for camera_id, each in self._watched.items()}
 
     async def run(self) -> None:
-        """Watches until it is cancelled, and ends everything then."""
+        """Tells how its cameras do until it is cancelled, and ends everything then."""
         try:
-            for source in self._sources.values():
-                self.add(source)
             while True:
                 self._tell_all()
                 await asyncio.sleep(TELL_EVERY)
         finally:
-            for camera_id in list(self._tasks):
-                await self.drop(camera_id)
+            await asyncio.gather(*map(self.drop, list(self._watched)))
             await self._pipeline.close()
 
-    def add(self, source: Source) -> None:
+    def add(self, source: Source, *, is_muted: bool = False) -> None:
         """Begins to watch a camera; one that must not be processed is not even connected to."""
         camera_id = CameraId(source.camera_uuid)
-        self._sources[camera_id] = source
-        if source.do_not_process:
+        if source.do_not_process or camera_id in self._watched:
             return
         sampler = Sampler(max_fps=source.max_fps or self._config.max_fps, every_n=source.detect_every_n_frames)
         self._pipeline.add(camera_id, self._parts.decoder(VideoCodec.H264), sampler)
@@ -137,43 +173,75 @@ class Worker:
         watcher = Watcher(
             spec, clock=self._parts.clock, backoff=Backoff(_DIALING, self._parts.random), logins=self._logins
         )
-        self._watchers[camera_id] = watcher
-        self._tasks[camera_id] = asyncio.get_running_loop().create_task(watcher.run(), name=f"watch {camera_id}")
+        watcher.stream.summary_every = self._config.telemetry.report_interval_seconds
+        task = asyncio.get_running_loop().create_task(watcher.run(), name=f"watch {camera_id}")
+        self._watched[camera_id] = _Watched(source, watcher, task, None if is_muted else 0.0)
 
-    async def drop(self, camera_id: CameraId) -> None:
+    async def drop(self, camera_id: CameraId) -> LastWord:
         """Watches a camera no more; the others notice nothing."""
-        task = self._tasks.pop(camera_id, None)
-        self._watchers.pop(camera_id, None)
+        watched = self._watched.pop(camera_id, None)
         self._pipeline.drop(camera_id)
-        if task is not None:
-            task.cancel()
-            await asyncio.wait([task])
-            with contextlib.suppress(KeyError):
-                self.metrics.forget(camera_id)
+        if watched is None:
+            return LastWord()
+        watched.task.cancel()
+        await asyncio.wait([watched.task])
+        self.metrics.forget(camera_id)
+        return watched.last_word
+
+    def mute(self, camera_id: CameraId) -> LastWord:
+        """Makes no more events of a camera, but goes on watching it."""
+        watched = self._watched.get(camera_id)
+        if watched is None:
+            return LastWord()
+        watched.emits_after = None
+        return watched.last_word
+
+    def unmute(self, camera_id: CameraId, *, after: float) -> None:
+        """Makes events of what arrives after that boot-time."""
+        watched = self._watched.get(camera_id)
+        if watched is not None:
+            watched.emits_after = after
 
     def _dialing(self, source: Source) -> Callable[[Watcher], Awaitable[StreamFailure]]:
-        return lambda watcher: self._parts.dial(source, _Ear(watcher, self._pipeline, self._parts.decoder))
+        return lambda watcher: self._parts.dial(
+            source, _Line(watcher, self._pipeline, self._parts.decoder, self._dialed)
+        )
+
+    def _dialed(self, camera_id: CameraId) -> None:
+        watched = self._watched.get(camera_id)
+        if watched is not None and not watched.has_dialed:
+            watched.has_dialed = True
+            self._parts.ear.dial_ended(camera_id)
 
     def _frame(self, camera_id: CameraId, arrived_at: float) -> None:
-        watcher = self._watchers.get(camera_id)
-        if watcher is not None:
-            watcher.stream.frame(arrived_at)
+        watched = self._watched.get(camera_id)
+        if watched is None:
+            return
+        watched.watcher.stream.frame(arrived_at)
+        if not watched.has_shown:
+            watched.has_shown = True
+            self._parts.ear.showing(camera_id, arrived_at)
 
     def _seen(self, seen: Seen) -> None:
         """One event for each frame that was looked at, if a lease stands behind it."""
         now = self._parts.clock.boot()
-        stamp = self._parts.stamps.stamp(seen.camera_id, arrived=seen.arrived_at, now=now)
-        watcher = self._watchers.get(seen.camera_id)
+        watched = self._watched.get(seen.camera_id)
         self._looked += 1
-        if stamp is None or watcher is None:
+        if watched is None or watched.emits_after is None or seen.arrived_at <= watched.emits_after:
+            return
+        stamp = self._parts.stamps.stamp(seen.camera_id, arrived=seen.arrived_at, now=now)
+        if stamp is None:
             return
         e2e_s = now - seen.arrived_at
         self.metrics.looked(seen.camera_id, inference_s=seen.inference_s, e2e_s=e2e_s)
-        event = self._event(seen, stamp, fps=watcher.stream.condition(now).fps, e2e_s=e2e_s)
-        self._parts.sink.keep(self._key("detections", seen.camera_id), event.event_id, event)
+        fps = watched.watcher.stream.condition(now).fps
+        event = self._event(watched.source, seen, stamp, latency=_latency(seen.inference_s, e2e_s), fps=fps)
+        watched.last_word = LastWord(arrived=seen.arrived_at, made_until=stamp.made_at)
+        self._parts.sink.keep(_key("detections", watched.source), event.event_id, event)
 
-    def _event(self, seen: Seen, stamp: Stamp, *, fps: float, e2e_s: float) -> wire.DetectionEvent:
-        source = self._sources[seen.camera_id]
+    def _event(
+        self, source: Source, seen: Seen, stamp: Stamp, *, latency: wire.Latency, fps: float
+    ) -> wire.DetectionEvent:
         self._sequence += 1
         name = wire.event_id(source.camera_uuid, generation=stamp.generation, epoch=source.epoch, frame=seen.frame)
         return wire.DetectionEvent(
@@ -186,7 +254,7 @@ class Worker:
             frame_id=seen.frame,
             fps=fps,
             detections=[wire.seen_thing(each) for each in seen.detections],
-            latency=wire.Latency(inference_s=round(seen.inference_s, 4), e2e_s=round(e2e_s, 4)),
+            latency=latency,
             generation=stamp.generation,
             epoch=source.epoch,
             incarnation=stamp.owner.incarnation,
@@ -199,15 +267,18 @@ class Worker:
         if now - self._rated_at >= RATE_EVERY:
             self.metrics.pipeline(self._looked / (now - self._rated_at))
             self._looked, self._rated_at = 0, now
-        for camera_id, watcher in self._watchers.items():
-            self.metrics.condition(camera_id, watcher.stream.condition(now), now)
-            if (condition := watcher.stream.due(now)) is not None:
-                self._parts.sink.tell(self._key("stream.status", camera_id), self._report(camera_id, condition, now))
+        for camera_id, watched in self._watched.items():
+            stream = watched.watcher.stream
+            self.metrics.condition(camera_id, stream.condition(now), now)
+            if (condition := stream.due(now)) is not None:
+                report = self._report(watched.source, condition, now)
+                self._parts.sink.tell(_key("stream.status", watched.source), report)
+                self._parts.ear.reported(report)
 
-    def _report(self, camera_id: CameraId, condition: Condition, now: float) -> StreamReport:
+    def _report(self, source: Source, condition: Condition, now: float) -> StreamReport:
         at, last = self._parts.stamps.database_time, condition.last_frame_at
         return StreamReport(
-            camera_uuid=camera_id,
+            camera_uuid=source.camera_uuid,
             runner_id=self._config.runner_id,
             shard_id=self._config.shard_id,
             state=condition.state,
@@ -216,11 +287,16 @@ class Worker:
             fps=condition.fps,
             last_frame_ts=None if last is None else at(last),
             last_frame_age_s=None if last is None else round(max(0.0, now - last), 3),
+            version=source.generation,
             ts=at(now),
         )
 
     def _failed(self, camera_id: CameraId, failure: StreamFailure, retry_in: float) -> None:
         self.metrics.failed(camera_id, failure.code)
+        self._dialed(camera_id)
+        watched = self._watched.get(camera_id)
+        if watched is None:
+            return
         message = wire.StreamFailed(
             camera_uuid=camera_id,
             runner_id=self._config.runner_id,
@@ -229,26 +305,37 @@ class Worker:
             retry_in_ms=round(retry_in * 1000),
             ts=self._parts.stamps.database_time(self._parts.clock.boot()),
         )
-        self._parts.sink.tell(self._key("stream.error", camera_id), message)
-
-    def _key(self, kind: str, camera_id: CameraId) -> str:
-        source = self._sources[camera_id]
-        return wire.routing_key(
-            kind, tenant_id=source.tenant_id, site_id=source.site_id, camera_uuid=source.camera_uuid
-        )
+        self._parts.sink.tell(_key("stream.error", watched.source), message)
+        self._parts.ear.failed(message)
 
 
-class _Ear:
+class _Line:
     """Hears one connection of a camera."""
 
-    def __init__(self, watcher: Watcher, pipeline: Pipeline, decoder: Callable[[VideoCodec], FrameDecoder]) -> None:
+    def __init__(
+        self,
+        watcher: Watcher,
+        pipeline: Pipeline,
+        decoder: Callable[[VideoCodec], FrameDecoder],
+        dialed: Callable[[CameraId], None],
+    ) -> None:
         self._watcher = watcher
         self._pipeline = pipeline
         self._decoder = decoder
+        self._dialed = dialed
 
     def playing(self, codec: VideoCodec) -> None:
         self._pipeline.restart(self._watcher.camera_id, self._decoder(codec))
         self._watcher.connected()
+        self._dialed(self._watcher.camera_id)
 
     def unit(self, unit: ArrivedUnit) -> None:
         self._pipeline.offer(self._watcher.camera_id, unit)
+
+
+def _latency(inference_s: float, e2e_s: float) -> wire.Latency:
+    return wire.Latency(inference_s=round(inference_s, 4), e2e_s=round(e2e_s, 4))
+
+
+def _key(kind: str, source: Source) -> str:
+    return wire.routing_key(kind, tenant_id=source.tenant_id, site_id=source.site_id, camera_uuid=source.camera_uuid)

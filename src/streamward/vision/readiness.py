@@ -8,6 +8,9 @@ from streamward.vision.stream import Condition
 
 FRESH_FOR = 3.0  # seconds since the last frame
 JUDGED_OVER = 15.0  # seconds in which a camera must have shown something
+UNSEEN = Condition(
+    state=StreamState.CONNECTING, substate=None, fps=0.0, last_frame_at=None, error_code=None
+)  # a camera that nobody has begun with
 
 
 def is_ready(conditions: Sequence[Condition], now: float, *, quorum_pct: int) -> bool:
