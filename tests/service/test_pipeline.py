@@ -1,21 +1,22 @@
 """The pipeline with real threads, decoders and the built-in detector: what the camera showed is what comes out."""
 
 import asyncio
-from itertools import count
 from typing import Any
 
 from streamward.drivers.decoder import Decoder
 from streamward.drivers.detectors.colour import ColourDetector
 from streamward.model.detection import Detections
 from streamward.model.ids import CameraId
+from streamward.model.stream_error import StreamErrorCode
 from streamward.model.video import VideoCodec
 from streamward.nvr.clip import Clip, encode
 from streamward.nvr.scene import Picture, make_scene
-from streamward.runner.pipeline import Pipeline, Seen
+from streamward.runner.pipeline import Pipeline
 from streamward.runtime.clock import SystemClock
 from streamward.vision.detector import Size
 from streamward.vision.lane import ArrivedUnit
 from streamward.vision.sampling import Sampler
+from streamward.vision.watchdog import Seen, ShownFrame, StatusUpdate
 
 PICTURE = Picture(width=640, height=360, fps=10, loop=20)
 CAMERA = CameraId("cam-1")
@@ -23,22 +24,37 @@ GARBAGE = b"\x00\x00\x01\x65" + b"\xff" * 50  # what calls itself a keyframe
 
 
 class Run:
-    """A pipeline under way, and what came out of it."""
+    """A pipeline under way, and what came out of it: its watchdog."""
 
-    def __init__(self, detector: Any = None) -> None:
+    def __init__(self) -> None:
+        self.shown: list[ShownFrame] = []
         self.seen: list[Seen] = []
+        self.updates: list[StatusUpdate] = []
         self.frames = 0
         self._changed = asyncio.Event()
-        self.pipeline = Pipeline(
-            detector or ColourDetector(), clock=SystemClock(), on_frame=self._frame, on_seen=self._look
+        self.pipeline = Pipeline(self, clock=SystemClock())
+
+    def add(self, camera_id: CameraId = CAMERA, *, decoder: Any = None, detector: Any = None, **sampling: Any) -> None:
+        self.pipeline.add(
+            camera_id,
+            decoder or Decoder(VideoCodec.H264),
+            sampler=Sampler(**sampling),
+            detector=detector or ColourDetector(),
         )
 
-    def _frame(self, _camera_id: CameraId, _arrived_at: float) -> None:
+    def on_frame_decoded(self, _camera_id: CameraId, _arrived_at: float) -> None:
         self.frames += 1
         self._changed.set()
 
-    def _look(self, seen: Seen) -> None:
+    def on_model_inference_started(self, shown: ShownFrame) -> None:
+        self.shown.append(shown)
+
+    def on_model_prediction_ready(self, seen: Seen) -> None:
         self.seen.append(seen)
+        self._changed.set()
+
+    def on_status_update(self, update: StatusUpdate) -> None:
+        self.updates.append(update)
         self._changed.set()
 
     def send(self, clip: Clip, *, camera_id: CameraId = CAMERA, units: slice = slice(None)) -> None:
@@ -54,23 +70,39 @@ class Run:
 
 
 class Blind:
-    """A detector that needs to be let go on."""
+    """A detector that sees nothing."""
 
     size = Size(32, 18)
 
-    def __init__(self) -> None:
-        self.looked = count(1)
-        self.times = 0
-
     def detect(self, _image: Any) -> Detections:
-        self.times = next(self.looked)
         return ()
+
+
+class Broken(Blind):
+    """A detector that fails at each picture."""
+
+    def detect(self, image: Any) -> Detections:
+        raise ValueError(f"cannot read {image!r}")
+
+
+class BrokenDecoder:
+    """A decoder that fails in a way that nobody foresaw, and then works."""
+
+    def __init__(self) -> None:
+        self._decoder = Decoder(VideoCodec.H264)
+        self._is_first = True
+
+    def decode(self, content: bytes, *, is_keyframe: bool) -> Any:
+        if self._is_first:
+            self._is_first = False
+            raise MemoryError
+        return self._decoder.decode(content, is_keyframe=is_keyframe)
 
 
 async def test_what_was_true_of_a_frame_is_what_was_seen_in_it():
     scene = make_scene(1, PICTURE)
     run = Run()
-    run.pipeline.add(CAMERA, Decoder(VideoCodec.H264), Sampler(max_fps=None))
+    run.add()
     clip = encode(scene)
     for number in range(PICTURE.loop):  # one at a time, so that none is dropped
         run.send(clip, units=slice(number, number + 1))
@@ -85,7 +117,7 @@ async def test_what_was_true_of_a_frame_is_what_was_seen_in_it():
 
 async def test_only_so_many_frames_are_looked_at_and_all_are_decoded():
     run = Run()
-    run.pipeline.add(CAMERA, Decoder(VideoCodec.H264), Sampler(max_fps=2.0))
+    run.add(max_fps=2.0)
     run.send(encode(make_scene(1, PICTURE)))
     await run.until(lambda: run.frames == PICTURE.loop and run.seen)
     dropped = run.pipeline.dropped(CAMERA)
@@ -97,7 +129,7 @@ async def test_only_so_many_frames_are_looked_at_and_all_are_decoded():
 async def test_decoding_begins_with_a_keyframe_and_again_after_garbage():
     run = Run()
     decoder = Decoder(VideoCodec.H264)
-    run.pipeline.add(CAMERA, decoder, Sampler(max_fps=1.0))
+    run.add(decoder=decoder, max_fps=1.0)
     clip = encode(make_scene(1, PICTURE))
     run.send(clip, units=slice(5, 12))  # a keyframe each ten
     await run.until(lambda: run.frames == 2)
@@ -109,9 +141,45 @@ async def test_decoding_begins_with_a_keyframe_and_again_after_garbage():
 
 
 async def test_a_camera_that_was_dropped_is_not_decoded_any_more():
-    run = Run(Blind())
-    run.pipeline.add(CAMERA, Decoder(VideoCodec.H264), Sampler())
+    run = Run()
+    run.add(detector=Blind())
     run.pipeline.drop(CAMERA)
     run.send(encode(make_scene(1, PICTURE)))
     await run.pipeline.close()
     assert run.frames == 0
+
+
+async def test_a_detector_that_raises_is_told_and_the_other_cameras_are_looked_at():
+    run, clip = Run(), encode(make_scene(1, PICTURE))
+    run.add(CameraId("cam-2"), detector=Broken())
+    run.add()
+    for number in range(3):
+        for camera_id in (CameraId("cam-2"), CAMERA):
+            run.send(clip, camera_id=camera_id, units=slice(number, number + 1))
+        await run.until(lambda wanted=number + 1: len(run.seen) >= wanted and len(run.updates) >= wanted)
+    await run.pipeline.close()
+    assert {seen.camera_id for seen in run.seen} == {CAMERA}
+    update = run.updates[0]
+    assert (update.camera_id, update.what, update.is_error) == ("cam-2", StreamErrorCode.DETECTOR_FAILED, True)
+    assert update.detail.startswith("ValueError in detect, line ")
+    assert "array" not in update.detail  # nothing of a picture is told
+
+
+async def test_each_look_is_told_before_what_was_seen():
+    run = Run()
+    run.add(detector=Blind())
+    run.send(encode(make_scene(1, PICTURE)), units=slice(0, 1))
+    await run.until(lambda: run.seen)
+    await run.pipeline.close()
+    assert [(each.camera_id, each.frame) for each in run.shown] == [(CAMERA, 1)]
+
+
+async def test_a_decoder_that_raises_is_told_and_goes_on_with_what_comes_next():
+    run, clip = Run(), encode(make_scene(1, PICTURE))
+    run.add(decoder=BrokenDecoder(), detector=Blind())
+    run.send(clip, units=slice(0, 1))
+    await run.until(lambda: run.updates)
+    run.send(clip, units=slice(0, 2))
+    await run.until(lambda: run.frames == 2)
+    await run.pipeline.close()
+    assert run.updates[0].what is StreamErrorCode.CORRUPT_STREAM

@@ -1,6 +1,7 @@
 """A Worker with cameras that are scripts: what they show becomes events, and what is wrong with them is told."""
 
 import asyncio
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -10,6 +11,7 @@ from typing import Any
 from streamward.drivers.decoder import Decoder
 from streamward.drivers.detectors.colour import ColourDetector
 from streamward.leases.fence import Stamp
+from streamward.model.detection import Detections
 from streamward.model.ids import CameraId, Generation
 from streamward.model.stream_error import StreamErrorCode, StreamFailure
 from streamward.model.video import VideoCodec
@@ -17,11 +19,13 @@ from streamward.nvr.clip import Clip, encode
 from streamward.nvr.scene import Picture, make_scene
 from streamward.protocol import codec
 from streamward.protocol.events import DetectionEvent, StreamFailed
-from streamward.protocol.shards import ShardConfig
+from streamward.protocol.shards import ShardConfig, Source
 from streamward.protocol.streams import StreamReport
 from streamward.runner.worker import LastWord, Worker, WorkerParts
 from streamward.runtime.clock import SystemClock
+from streamward.vision.detector import Detector, DetectorUnusable
 from streamward.vision.lane import ArrivedUnit
+from streamward.vision.watchdog import Seen, ShownFrame, StatusUpdate
 from tests.support.builders import START, an_owner
 
 PICTURE = Picture(width=640, height=360, fps=10, loop=20)
@@ -30,6 +34,19 @@ SHARD = b"""{"runner_id":"r1","shard_id":"s0","max_fps":100,"sources":[
     {"camera_uuid":"cam-1","url":"rtsp://192.0.2.1/1","site_id":"site-1","tenant_id":"t-01","epoch":7},
     {"camera_uuid":"cam-2","url":"rtsp://192.0.2.1/2","site_id":"site-1","tenant_id":"t-01"},
     {"camera_uuid":"cam-3","url":"rtsp://192.0.2.1/3","site_id":"site-1","tenant_id":"t-01","do_not_process":true}]}"""
+
+FORBIDDEN = b"""{"camera_uuid":"cam-1","url":"rtsp://192.0.2.1/1","site_id":"site-1","tenant_id":"t-01",
+    "do_not_process":true}"""
+
+
+def shard(*cameras: str) -> bytes:
+    """A shard of cameras, each with the name of its detector behind its own if it has one."""
+    sources = [
+        {"camera_uuid": name, "url": "rtsp://192.0.2.1/1", "site_id": "site-1", "tenant_id": "t-01"}
+        | ({"detector": detector} if detector else {})
+        for name, _, detector in (camera.partition(" ") for camera in cameras)
+    ]
+    return json.dumps({"runner_id": "r1", "shard_id": "s0", "max_fps": 100, "sources": sources}).encode()
 
 
 @dataclass
@@ -84,15 +101,56 @@ class Heard:
                 await self.changed.wait()
 
 
+@dataclass
+class Looking:
+    """The built-in detector, and a note each time it is used; one named `broken` raises."""
+
+    name: str
+    shown: list[str]
+    size = ColourDetector.size
+
+    def detect(self, image: Any) -> Detections:
+        self.shown.append(self.name)
+        if self.name == "broken":
+            raise ValueError(self.name)
+        return ColourDetector().detect(image)
+
+
+@dataclass
+class Recorder:
+    """A watchdog that fails at each word."""
+
+    heard: list[str] = field(default_factory=list)
+
+    def on_frame_decoded(self, camera_id: CameraId, _arrived_at: float) -> None:
+        self._fail(f"frame {camera_id}")
+
+    def on_model_inference_started(self, shown: ShownFrame) -> None:
+        self._fail(f"look {shown.camera_id}")
+
+    def on_model_prediction_ready(self, seen: Seen) -> None:
+        self._fail(f"seen {seen.camera_id}")
+
+    def on_status_update(self, update: StatusUpdate) -> None:
+        self._fail(f"{update.what} {update.camera_id}")
+
+    def _fail(self, word: str) -> None:
+        self.heard.append(word)
+        raise RuntimeError(word)
+
+
 class Plant:
     """A Worker under way: cam-1 shows the clip, cam-2 refuses."""
 
-    def __init__(self, *held: str) -> None:
+    def __init__(self, *held: str, shard: bytes = SHARD) -> None:
         self.heard = Heard()
         self.dialed: list[str] = []
+        self.shown: list[str] = []  # to detectors, by their names
+        self.watchdog = Recorder()
         parts = WorkerParts(
             clock=SystemClock(),
-            detector=ColourDetector(),
+            detector=self._detector,
+            watchdogs=[self.watchdog],
             decoder=Decoder,
             dial=self._dial,
             login=lambda _source: None,
@@ -101,7 +159,7 @@ class Plant:
             ear=self.heard,
             random=Random(1),
         )
-        self.config = codec.decode(SHARD, ShardConfig)
+        self.config = codec.decode(shard, ShardConfig)
         self.worker = Worker(self.config, parts)
 
     async def _dial(self, source: Any, listener: Any) -> StreamFailure:
@@ -114,6 +172,11 @@ class Plant:
             listener.unit(ArrivedUnit(content=unit.content, is_keyframe=unit.is_keyframe, arrived_at=now))
         await asyncio.Event().wait()
         raise AssertionError
+
+    def _detector(self, name: str) -> Detector:
+        if name == "gone":
+            raise DetectorUnusable(name, "it is not there")
+        return Looking(name, self.shown)
 
     async def run(self, is_so: Callable[[], object]) -> None:
         task = asyncio.ensure_future(self.worker.run())
@@ -161,10 +224,62 @@ async def test_states_and_failures_are_told():
     assert not plant.was_ready  # one of two
 
 
-async def test_a_camera_that_must_not_be_processed_is_not_even_dialed():
+async def test_what_must_not_be_processed_reaches_neither_model_nor_disk_nor_bus():
     plant = Plant("cam-1", "cam-2", "cam-3")
     await plant.run(lambda: plant.heard.events)
     assert "cam-3" not in plant.dialed
+    keys = [key for key, _, _ in plant.heard.events] + [key for key, _ in plant.heard.told]
+    assert not [key for key in keys if "cam-3" in key]
+    assert not [word for word in plant.watchdog.heard if "cam-3" in word]
+    assert "cam-3" not in plant.worker.metrics.render().decode()
+
+
+async def test_a_watched_camera_that_must_not_be_processed_any_more_is_let_go_at_once():
+    plant = Plant("cam-1")
+    task = asyncio.ensure_future(plant.worker.run())
+    for source in plant.config.sources:
+        plant.worker.add(source)
+    await plant.heard.until(lambda: plant.heard.events)
+    plant.worker.add(codec.decode(FORBIDDEN, Source))
+    before = len(plant.heard.events)
+    await plant.heard.until(lambda: len(of(StreamFailed, plant.heard)) >= 2)  # cam-2 goes on to be tried
+    assert len(plant.heard.events) == before
+    assert "cam-1" not in plant.worker.conditions
+    assert "cam-1" not in plant.worker.metrics.render().decode()
+    task.cancel()
+    await asyncio.wait([task])
+
+
+async def test_a_detector_that_raises_is_counted_and_told_and_the_other_cameras_go_on():
+    plant = Plant("cam-1", "cam-4", shard=shard("cam-1", "cam-4 broken"))
+    await plant.run(lambda: plant.heard.events and of(StreamFailed, plant.heard))
+    failed = of(StreamFailed, plant.heard)[0]
+    assert (failed.camera_uuid, failed.code) == ("cam-4", "DETECTOR_FAILED")
+    assert failed.detail.startswith("ValueError in detect, line ")
+    assert {event.camera_uuid for *_, event in plant.heard.events} == {"cam-1"}
+    assert 'stream_errors_total{camera_uuid="cam-4",code="DETECTOR_FAILED"}' in plant.worker.metrics.render().decode()
+
+
+async def test_a_camera_whose_detector_cannot_be_had_is_told_and_not_dialed():
+    plant = Plant("cam-1", "cam-4", shard=shard("cam-1", "cam-4 gone"))
+    await plant.run(lambda: plant.heard.events)
+    failed = of(StreamFailed, plant.heard)[0]
+    assert (failed.camera_uuid, failed.detail) == ("cam-4", "the detector gone cannot be used: it is not there")
+    assert plant.dialed == ["cam-1"]
+
+
+async def test_a_camera_is_looked_at_by_its_own_detector_or_else_the_shards():
+    plant = Plant("cam-1", "cam-4", shard=shard("cam-1", "cam-4 other"))
+    await plant.run(lambda: {"cam-1", "cam-4"} == {event.camera_uuid for *_, event in plant.heard.events})
+    assert set(plant.shown) == {"colour", "other"}
+
+
+async def test_watchdogs_hear_what_the_pipeline_does_and_are_nobodys_risk():
+    plant = Plant("cam-1")
+    wanted = {"CONNECTING cam-1", "frame cam-1", "look cam-1", "seen cam-1", "STREAMING cam-1", "TCP_REFUSED cam-2"}
+    asyncio.get_running_loop().set_exception_handler(lambda *_: plant.heard.changed.set())
+    await plant.run(lambda: wanted <= set(plant.watchdog.heard))
+    assert plant.heard.events
 
 
 async def test_metrics_are_told_in_the_specifications_words():

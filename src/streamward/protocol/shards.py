@@ -9,6 +9,13 @@ from streamward.protocol.fields import ClearText, Id, Message, Version
 SHARD_SIZE = 64  # cameras at most
 
 Fps = Annotated[float, msgspec.Meta(gt=0, le=240)]
+DetectorName = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=r"^[A-Za-z0-9_-]{1,64}$(?!\n)|^[A-Za-z0-9_.]{1,256}:[A-Za-z0-9_.]{1,256}$(?!\n)",
+        description="`colour`, a name that an installed package offers, or `package.module:function`",
+    ),
+]
 
 
 class Source(Message, frozen=True):
@@ -25,7 +32,7 @@ class Source(Message, frozen=True):
     epoch: int = 1
     max_fps: Fps | None = None
     detect_every_n_frames: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 1
-    detector: Id | None = None
+    detector: DetectorName | None = None
     do_not_process: bool = False
     allow: list[str] = msgspec.field(default_factory=list)
     deny: list[str] = msgspec.field(default_factory=list)
@@ -61,6 +68,7 @@ class ShardConfig(Message, frozen=True):
     shard_id: Id
     sources: Annotated[list[Source], msgspec.Meta(max_length=SHARD_SIZE)]
     max_fps: Fps = 6.0
+    detector: DetectorName = "colour"
     incarnation: Id | None = None
     amqp: Broker = Broker()
     cp: ControlPlane | None = None

@@ -10,17 +10,21 @@ does not keep a slow one waiting. What cannot be kept up with is dropped, oldest
 import asyncio
 import os
 import threading
+import traceback
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any, Protocol
 
-from streamward.model.detection import Detections
+from streamward.model.errors import StreamwardError
 from streamward.model.ids import CameraId
+from streamward.model.stream_error import StreamErrorCode
 from streamward.runtime.clock import Clock
 from streamward.vision.detector import Detector, Size, enlarged
 from streamward.vision.lane import ArrivedUnit, Lane
 from streamward.vision.sampling import Sampler
+from streamward.vision.watchdog import Seen, ShownFrame, StatusUpdate, Watchdog
 
 _AT_A_TIME = 8  # units of one camera before another gets its turn
 
@@ -40,17 +44,6 @@ class FrameDecoder(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """What the detector saw in one frame."""
-
-    camera_id: CameraId
-    frame: int  # counted per epoch
-    arrived_at: float  # boot-time
-    detections: Detections
-    inference_s: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Shown:
     frame: int
     arrived_at: float
@@ -65,6 +58,7 @@ class _Track:
     camera_id: CameraId
     decoder: FrameDecoder
     sampler: Sampler
+    detector: Detector
     lane: Lane[_Shown] = field(default_factory=Lane)
     lock: threading.Lock = field(default_factory=threading.Lock)
     is_decoding: bool = False
@@ -74,18 +68,9 @@ class _Track:
 class Pipeline:
     """All cameras of one shard."""
 
-    def __init__(
-        self,
-        detector: Detector,
-        *,
-        clock: Clock,
-        on_frame: Callable[[CameraId, float], None],
-        on_seen: Callable[[Seen], None],
-    ) -> None:
-        self._detector = detector
+    def __init__(self, watchdog: Watchdog, *, clock: Clock) -> None:
+        self._watchdog = watchdog
         self._clock = clock
-        self._on_frame = on_frame
-        self._on_seen = on_seen
         self._loop = asyncio.get_running_loop()
         self._tracks: dict[CameraId, _Track] = {}
         self._decoding = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="decode")
@@ -99,9 +84,9 @@ class Pipeline:
         """Whether somebody looks."""
         return self._looking.is_alive()
 
-    def add(self, camera_id: CameraId, decoder: FrameDecoder, sampler: Sampler) -> None:
+    def add(self, camera_id: CameraId, decoder: FrameDecoder, *, sampler: Sampler, detector: Detector) -> None:
         """Begins to take a camera's units."""
-        self._tracks[camera_id] = _Track(camera_id, decoder, sampler)
+        self._tracks[camera_id] = _Track(camera_id, decoder, sampler, detector)
 
     def restart(self, camera_id: CameraId, decoder: FrameDecoder) -> None:
         """The camera was connected to anew: what waits is of no use, and frames are counted on."""
@@ -146,18 +131,21 @@ class Pipeline:
                 if unit is None:
                     track.is_decoding = False
                     return
-            for frame in track.decoder.decode(unit.content, is_keyframe=unit.is_keyframe):
-                self._decoded(track, frame, unit.arrived_at)
+            try:
+                for frame in track.decoder.decode(unit.content, is_keyframe=unit.is_keyframe):
+                    self._decoded(track, frame, unit.arrived_at)
+            except Exception as error:  # noqa: BLE001 - the camera goes on with the next unit, whatever this one did
+                self._failed(track, StreamErrorCode.CORRUPT_STREAM, error)
         if self._is_open:
             self._decoding.submit(self._decode, track)
 
     def _decoded(self, track: _Track, frame: Frame, arrived_at: float) -> None:
         track.frames += 1
-        self._tell(self._on_frame, track.camera_id, arrived_at)
+        self._tell(self._watchdog.on_frame_decoded, track.camera_id, arrived_at)
         track.sampler, is_wanted = track.sampler.admit(arrived_at)
         if not is_wanted:
             return
-        image = frame.fitted(self._detector.size)
+        image = frame.fitted(track.detector.size)
         with track.lock:
             track.lane.show(_Shown(frame=track.frames, arrived_at=arrived_at, image=image, sent=frame.size))
         self._wake.set()
@@ -177,20 +165,39 @@ class Pipeline:
                 shown = track.lane.look()
             if shown is not None:
                 has_looked = True
-                began = self._clock.boot()
-                seen = self._detector.detect(shown.image)
-                self._tell(self._on_seen, self._seen(track.camera_id, shown, seen, began))
+                self._look_at(track, shown)
         return has_looked
 
-    def _seen(self, camera_id: CameraId, shown: _Shown, seen: Detections, began: float) -> Seen:
-        return Seen(
-            camera_id=camera_id,
+    def _look_at(self, track: _Track, shown: _Shown) -> None:
+        frame = ShownFrame(camera_id=track.camera_id, frame=shown.frame, arrived_at=shown.arrived_at)
+        self._tell(self._watchdog.on_model_inference_started, frame)
+        began = self._clock.boot()
+        try:
+            found = track.detector.detect(shown.image)
+        except Exception as error:  # noqa: BLE001 - a detector is anybody's function; the other cameras go on
+            self._failed(track, StreamErrorCode.DETECTOR_FAILED, error)
+            return
+        seen = Seen(
+            camera_id=track.camera_id,
             frame=shown.frame,
             arrived_at=shown.arrived_at,
-            detections=enlarged(seen, shown=self._detector.size, sent=shown.sent),
+            detections=enlarged(found, shown=track.detector.size, sent=shown.sent),
             inference_s=self._clock.boot() - began,
         )
+        self._tell(self._watchdog.on_model_prediction_ready, seen)
+
+    def _failed(self, track: _Track, code: StreamErrorCode, error: Exception) -> None:
+        update = StatusUpdate(camera_id=track.camera_id, at=self._clock.boot(), what=code, detail=_described(error))
+        self._tell(self._watchdog.on_status_update, update)
 
     def _tell(self, heard: Callable[..., None], *what: object) -> None:
         if self._is_open:
             self._loop.call_soon_threadsafe(heard, *what)
+
+
+def _described(error: Exception) -> str:
+    """What was raised where; an error of others may quote pixels, so only our own are told in their own words."""
+    if isinstance(error, StreamwardError):
+        return str(error)
+    innermost = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in {innermost.name}, line {innermost.lineno} of {PurePath(innermost.filename).name}"

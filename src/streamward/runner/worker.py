@@ -8,34 +8,37 @@ passed stamps nothing, and a Worker that is not told more stops by itself.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from random import Random
 from typing import Any, Protocol
 
 from streamward.leases.fence import Stamp
 from streamward.model.ids import CameraId
-from streamward.model.stream_error import StreamFailure
+from streamward.model.stream_error import StreamErrorCode, StreamFailure
 from streamward.model.video import VideoCodec
 from streamward.protocol import events as wire
 from streamward.protocol.shards import ShardConfig, Source
 from streamward.protocol.streams import StreamReport
+from streamward.runner import hooks
 from streamward.runner.metrics import WorkerMetrics
-from streamward.runner.pipeline import FrameDecoder, Pipeline, Seen
+from streamward.runner.pipeline import FrameDecoder, Pipeline
 from streamward.runner.watcher import Watcher, WatcherSpec
 from streamward.runtime.backoff import Backoff, BackoffSpec
 from streamward.runtime.clock import Clock
 from streamward.vision.camera import CameraListener
-from streamward.vision.detector import Detector
+from streamward.vision.detector import Detector, DetectorUnusable
 from streamward.vision.lane import ArrivedUnit
 from streamward.vision.logins import LoginGuard, LoginKey
 from streamward.vision.readiness import UNSEEN, is_ready
 from streamward.vision.sampling import Sampler
 from streamward.vision.stream import Condition
+from streamward.vision.watchdog import Seen, StatusUpdate, Watchdog
 
 TELL_EVERY = 0.2  # seconds between two looks at what is to be told
 RATE_EVERY = 5.0  # seconds over which frames a second are reckoned
+REPEAT_EVERY = 5.0  # seconds between two words about a failure that comes with each frame
 _DIALING = BackoffSpec(first=1.0, longest=60.0, steady=30.0)
 
 
@@ -86,7 +89,7 @@ class WorkerParts:
     """What a Worker is put together from."""
 
     clock: Clock
-    detector: Detector
+    detector: Callable[[str], Detector]  # by its name; raises DetectorUnusable
     decoder: Callable[[VideoCodec], FrameDecoder]
     dial: Dial
     login: Callable[[Source], LoginKey | None]
@@ -94,6 +97,7 @@ class WorkerParts:
     sink: Sink
     ear: Ear
     random: Random
+    watchdogs: Sequence[Watchdog] = ()  # whoever else wants to hear what the pipeline does
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +119,7 @@ class _Watched:
     has_dialed: bool = False
     has_shown: bool = False
     last_word: LastWord = LastWord()
+    troubles: dict[StreamErrorCode, float] = field(default_factory=dict)  # when each was last told
 
 
 class Worker:
@@ -124,10 +129,13 @@ class Worker:
         self._config = config
         self._parts = parts
         self.metrics = WorkerMetrics(runner_id=config.runner_id, shard_id=config.shard_id)
-        self._pipeline = Pipeline(parts.detector, clock=parts.clock, on_frame=self._frame, on_seen=self._seen)
+        own = hooks.Parts(on_frame=self._frame, on_seen=self._seen, on_trouble=self._troubled)
+        self._hooks = hooks.Hooks(own, others=parts.watchdogs)
+        self._pipeline = Pipeline(self._hooks, clock=parts.clock)
         self._logins = LoginGuard()
         self._expected = {CameraId(source.camera_uuid) for source in config.sources if not source.do_not_process}
         self._watched: dict[CameraId, _Watched] = {}
+        self._leaving: set[asyncio.Task[None]] = set()  # what gives its connection back
         self._sequence = 0
         self._looked = 0  # since the rate was last told
         self._rated_at = parts.clock.boot()
@@ -158,15 +166,24 @@ class Worker:
                 await asyncio.sleep(TELL_EVERY)
         finally:
             await asyncio.gather(*map(self.drop, list(self._watched)))
+            await asyncio.gather(*self._leaving, return_exceptions=True)
             await self._pipeline.close()
 
     def add(self, source: Source, *, is_muted: bool = False) -> None:
-        """Begins to watch a camera; one that must not be processed is not even connected to."""
+        """Begins to watch a camera; one that must not be processed, or cannot, is not even connected to."""
         camera_id = CameraId(source.camera_uuid)
+        if source.do_not_process:
+            self._let_go(camera_id)
         if source.do_not_process or camera_id in self._watched:
             return
+        try:
+            detector = self._parts.detector(source.detector or self._config.detector)
+        except DetectorUnusable as error:
+            self._tell_failure(source, StreamFailure(code=StreamErrorCode.DETECTOR_FAILED, detail=str(error)))
+            return
         sampler = Sampler(max_fps=source.max_fps or self._config.max_fps, every_n=source.detect_every_n_frames)
-        self._pipeline.add(camera_id, self._parts.decoder(VideoCodec.H264), sampler)
+        decoder = self._parts.decoder(VideoCodec.H264)
+        self._pipeline.add(camera_id, decoder, sampler=sampler, detector=detector)
         spec = WatcherSpec(
             camera_id=camera_id, login=self._parts.login(source), dial=self._dialing(source), tell=self._failed
         )
@@ -179,14 +196,22 @@ class Worker:
 
     async def drop(self, camera_id: CameraId) -> LastWord:
         """Watches a camera no more; the others notice nothing."""
-        watched = self._watched.pop(camera_id, None)
-        self._pipeline.drop(camera_id)
+        watched = self._let_go(camera_id)
         if watched is None:
             return LastWord()
-        watched.task.cancel()
         await asyncio.wait([watched.task])
-        self.metrics.forget(camera_id)
         return watched.last_word
+
+    def _let_go(self, camera_id: CameraId) -> _Watched | None:
+        """From now on nothing of a camera is decoded, looked at or told; its connection is being given back."""
+        watched = self._watched.pop(camera_id, None)
+        self._pipeline.drop(camera_id)
+        if watched is not None:
+            self._leaving.add(watched.task)
+            watched.task.add_done_callback(self._leaving.discard)
+            watched.task.cancel()
+            self.metrics.forget(camera_id)
+        return watched
 
     def mute(self, camera_id: CameraId) -> LastWord:
         """Makes no more events of a camera, but goes on watching it."""
@@ -274,6 +299,7 @@ class Worker:
                 report = self._report(watched.source, condition, now)
                 self._parts.sink.tell(_key("stream.status", watched.source), report)
                 self._parts.ear.reported(report)
+                self._hooks.spread(StatusUpdate(camera_id=camera_id, at=now, what=condition.state))
 
     def _report(self, source: Source, condition: Condition, now: float) -> StreamReport:
         at, last = self._parts.stamps.database_time, condition.last_frame_at
@@ -292,21 +318,36 @@ class Worker:
         )
 
     def _failed(self, camera_id: CameraId, failure: StreamFailure, retry_in: float) -> None:
-        self.metrics.failed(camera_id, failure.code)
         self._dialed(camera_id)
         watched = self._watched.get(camera_id)
-        if watched is None:
+        if watched is not None:
+            self._tell_failure(watched.source, failure, retry_in=retry_in)
+
+    def _troubled(self, update: StatusUpdate) -> None:
+        """What fails with each frame is counted each time, and told now and then."""
+        watched = self._watched.get(update.camera_id)
+        if watched is None or not isinstance(update.what, StreamErrorCode):
             return
+        if update.at - watched.troubles.get(update.what, -REPEAT_EVERY) < REPEAT_EVERY:
+            self.metrics.failed(update.camera_id, update.what)
+            return
+        watched.troubles[update.what] = update.at
+        self._tell_failure(watched.source, StreamFailure(code=update.what, detail=update.detail))
+
+    def _tell_failure(self, source: Source, failure: StreamFailure, *, retry_in: float = 0.0) -> None:
+        now, camera_id = self._parts.clock.boot(), CameraId(source.camera_uuid)
+        self.metrics.failed(camera_id, failure.code)
         message = wire.StreamFailed(
             camera_uuid=camera_id,
             runner_id=self._config.runner_id,
             code=failure.code,
             detail=failure.detail,
             retry_in_ms=round(retry_in * 1000),
-            ts=self._parts.stamps.database_time(self._parts.clock.boot()),
+            ts=self._parts.stamps.database_time(now),
         )
-        self._parts.sink.tell(_key("stream.error", watched.source), message)
+        self._parts.sink.tell(_key("stream.error", source), message)
         self._parts.ear.failed(message)
+        self._hooks.spread(StatusUpdate(camera_id=camera_id, at=now, what=failure.code, detail=failure.detail))
 
 
 class _Line:
