@@ -71,7 +71,7 @@ def nothing_left_behind() -> Iterator[None]:
     yield
     started = set(threading.enumerate()) - threads
     for thread in started:
-        thread.join(timeout=1)  # a driver may answer a moment before its thread ends
+        thread.join(timeout=30)  # a driver may answer a moment before its thread ends
     left = [thread for thread in started if thread.is_alive()]
     assert not left, f"threads left behind: {left}"
     assert not _children() - children, f"child processes left behind: {_children() - children}"

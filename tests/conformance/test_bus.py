@@ -121,7 +121,7 @@ async def test_what_is_given_back_comes_again_in_its_place_and_says_so(buses: Bu
         consumer = buses.consumer(bus, "all")
         got: list[Delivery] = []
         while len(got) < 3:
-            got += await consumer.take(at_most=1, within=5.0)
+            got += await consumer.take(at_most=1, within=60.0)
         await consumer.ack([got[1]])
         await consumer.give_back([got[0], got[2]], requeue=True)
         again = await taken(consumer, 2)
@@ -135,7 +135,7 @@ async def test_what_is_thrown_away_is_gone(buses: BusWorld) -> None:
         await bus.declare(buses.queue())
         await bus.publish(buses.message(1))
         consumer = buses.consumer(bus, "all")
-        await consumer.give_back(await consumer.take(at_most=1, within=5.0), requeue=False)
+        await consumer.give_back(await consumer.take(at_most=1, within=60.0), requeue=False)
         assert await consumer.take(at_most=1, within=SOON) == []
 
 
@@ -146,7 +146,7 @@ async def test_a_consumer_that_closes_gives_back_what_it_had(buses: BusWorld) ->
         for number in range(10):
             await bus.publish(buses.message(number))
         first = bus.consume(buses.name("all"), prefetch=10)
-        got = await first.take(at_most=4, within=5.0)
+        got = await first.take(at_most=4, within=60.0)
         await first.ack(got[:1])
         await first.close()
         second = buses.consumer(buses.bus(), "all")
@@ -160,8 +160,8 @@ async def test_no_more_than_the_prefetch_is_in_hand(buses: BusWorld) -> None:
         for number in range(5):
             await bus.publish(buses.message(number))
         narrow, wide = buses.consumer(bus, "all", prefetch=2), buses.consumer(buses.bus(), "all")
-        got = await narrow.take(at_most=1, within=5.0)
-        got += await narrow.take(at_most=5, within=5.0)
+        got = await narrow.take(at_most=1, within=60.0)
+        got += await narrow.take(at_most=5, within=60.0)
         assert numbers(got) == [0, 1]
         assert await narrow.take(at_most=5, within=SOON) == []
         assert numbers(await taken(wide, 3)) == [2, 3, 4]
@@ -179,13 +179,16 @@ async def test_two_consumers_share_a_queue_and_nothing_comes_twice(buses: BusWor
         got: list[int] = []
 
         async def drain(consumer) -> None:
-            while some := await consumer.take(at_most=3, within=1.0):
+            while len(got) < 200:
+                some = await consumer.take(at_most=3, within=1.0)
                 got.extend(numbers(some))
                 await consumer.ack(some)
 
         readers = [asyncio.create_task(drain(consumer)) for consumer in consumers]
         await asyncio.gather(*(bus.publish(buses.message(number)) for number in range(200)))
-        await asyncio.gather(*readers)
+        async with asyncio.timeout(60):
+            await asyncio.gather(*readers)
+        assert await buses.consumer(bus, "all").take(at_most=1, within=SOON) == []
         assert sorted(got) == list(range(200))
 
 
@@ -195,7 +198,7 @@ async def test_a_waiting_consumer_is_woken_by_another_process(buses: BusWorld) -
         await bus.declare(buses.queue())
         consumer = buses.consumer(buses.bus(), "all")
         assert await consumer.take(at_most=1, within=0.05) == []
-        waiting = asyncio.create_task(consumer.take(at_most=1, within=20.0))
+        waiting = asyncio.create_task(consumer.take(at_most=1, within=60.0))
         await bus.publish(buses.message(1))
         assert numbers(await waiting) == [1]
 
@@ -207,7 +210,7 @@ async def test_a_take_that_was_given_up_loses_nothing(buses: BusWorld) -> None:
         consumer = buses.consumer(bus, "all")
         got: list[Delivery] = []
         for number in range(20):
-            taking = asyncio.create_task(consumer.take(at_most=1, within=5.0))
+            taking = asyncio.create_task(consumer.take(at_most=1, within=60.0))
             await asyncio.sleep(0)
             publishing = asyncio.create_task(bus.publish(buses.message(number)))
             taking.cancel()

@@ -51,7 +51,7 @@ ALWAYS = [
     unsupported_method,
     allow_header_conformance,
 ]
-PATIENCE = 15.0  # seconds
+PATIENCE = 60.0  # seconds
 WAITING = {"/v1/wait", "/v1/cameras/changes"}
 HOST = "http://control"
 

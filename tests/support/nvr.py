@@ -24,7 +24,7 @@ class NvrProcess:
         self.said = ""
         self._read_until_served()
         self.urls = re.findall(r"rtsps?://\S+", self.said)
-        self.control = httpx.Client(base_url=re.findall(r"control API +(\S+)", self.said)[0], timeout=30)
+        self.control = httpx.Client(base_url=re.findall(r"control API +(\S+)", self.said)[0], timeout=60)
 
     def set(self, camera: str | None = None, **fault: object) -> None:
         """Sets a fault: `set("cam-1", kind="frozen")`."""

@@ -75,7 +75,7 @@ class PostgresServer:
     def stop(self) -> None:
         if self._process is not None:
             self._process.send_signal(signal.SIGQUIT)  # at once: its data is thrown away
-            self._process.wait(timeout=30)
+            self._process.wait(timeout=60)
         shutil.rmtree(self._folder)
 
     def url(self, database: str, *, user: str = "postgres") -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.support.processes import COMMAND, environment
 
-WITHIN = 30.0  # seconds
+WITHIN = 60.0  # seconds
 
 
 def at_terminal(

@@ -126,7 +126,7 @@ async def watching(
     url: str,
     *,
     credential: Credential | None = None,
-    answer_within: float = 5.0,
+    answer_within: float = PATIENCE,
     come_from: str = "127.0.0.1",
     trust: ssl.SSLContext | None = None,
 ) -> AsyncIterator[Watch]:

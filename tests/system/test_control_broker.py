@@ -21,7 +21,7 @@ CAMERA = {"camera_uuid": "told", "site_id": "harbour", "rtsp_url": "rtsp://root:
 async def heard(url: str, *, count: int, afresh: bool = False) -> list[AbstractIncomingMessage]:
     """So many different messages of a queue that gets everything of one camera; it is there from the first call on."""
     got: list[AbstractIncomingMessage] = []
-    async with await aio_pika.connect(url) as connection, connection.channel() as channel, asyncio.timeout(30):
+    async with await aio_pika.connect(url) as connection, connection.channel() as channel, asyncio.timeout(60):
         queue = await channel.declare_queue("told", durable=True)
         if afresh:
             await queue.purge()
@@ -82,7 +82,7 @@ def test_two_control_planes_on_one_database_announce_everything(
 
 def test_a_broker_that_hangs_up_is_told_once_without_its_password_and_stops_nothing(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as broker:
-        broker.settimeout(20)
+        broker.settimeout(60)
         address = f"127.0.0.1:{broker.getsockname()[1]}"
         with (
             control(tmp_path / "data", "--demo", BROKER_URL=f"amqp://ada:hunter2@{address}/") as process,

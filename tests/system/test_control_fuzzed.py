@@ -19,7 +19,7 @@ def process(tmp_path: Path, postgres: PostgresServer, database: str) -> Iterator
 
 
 def test_a_real_process_answers_whatever_is_sent_as_its_document_says(process: ControlProcess) -> None:
-    with httpx.Client(timeout=30) as client:
+    with httpx.Client(timeout=60) as client:
         fuzzer = a_fuzzer(process, client)
         for path, method in OPERATIONS:
             fuzzer.run(f"{method.upper()} {path}", settings=brief(examples=4), with_edges=False)

@@ -57,8 +57,8 @@ def test_a_database_that_goes_away_is_503_and_comes_back(
             away = runner.post("/v1/leases/camera/renew", json=ASKING)
             assert (away.status_code, away.json()["reason"]) == (503, "store-unavailable")
             assert away.headers["retry-after"] == "1"
-            assert httpx.get(f"{process.url}/ready").status_code == 503
-            assert httpx.get(f"{process.url}/healthz").status_code == 200
+            assert httpx.get(f"{process.url}/ready", timeout=60).status_code == 503
+            assert httpx.get(f"{process.url}/healthz", timeout=60).status_code == 200
         back = runner.post("/v1/leases/camera/renew", json=ASKING | {"version": 1})
         assert (back.status_code, back.json()["version"]) == (200, 1)
         assert process.stop()[0] == 0

@@ -11,9 +11,9 @@ import pytest
 from streamward.nvr import mark
 from tests.support.certificates import Authority
 from tests.support.nvr import SMALL, NvrProcess, recorder
-from tests.support.processes import run
+from tests.support.processes import STOP_WITHIN, run
 
-PATIENCE = (10.0, 10.0)  # seconds to open, and to read
+PATIENCE = (60.0, 60.0)  # seconds to open, and to read
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +134,7 @@ def test_it_ends_when_told_while_clients_watch(data, by):
     with recorder(data, "--cameras", "1") as nvr, opened(nvr.urls[0]) as container:
         assert next(frames(container))
         nvr.process.send_signal(by)
-        assert nvr.process.wait(10) == 0
+        assert nvr.process.wait(STOP_WITHIN) == 0
 
 
 def test_clips_are_made_once(data):
