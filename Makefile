@@ -15,7 +15,7 @@ SERIAL := tests/simulation tests/system
 help: ## print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-up: $(VENV)/.control ## start a control plane on SQLite with a small seeded fleet
+up: $(VENV)/.run ## start a control plane on SQLite with a small seeded fleet
 	$(BIN)/streamward control --demo
 
 test: $(VENV)/.dev ## set up the test servers that this machine can have, then run every test
@@ -66,10 +66,10 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 # Stamps: an installation is repeated only when pyproject.toml changed.
-$(VENV)/.control: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[control]'
+$(VENV)/.run: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[control,vision]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[control,vision,dev]'
-	@touch $@ $(VENV)/.control
+	@touch $@ $(VENV)/.run

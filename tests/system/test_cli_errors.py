@@ -3,6 +3,7 @@
 import json
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from streamward.control.keys import load_keyring
 from streamward.control.tokens import TokenMint
 from tests.support.clocks import ManualClock
-from tests.support.processes import ControlProcess, control, run
+from tests.support.processes import ControlProcess, control, environment, run
 
 PASSWORD = "hunter2"
 
@@ -36,6 +37,18 @@ def test_a_control_plane_away_is_told_with_its_address(tmp_path: Path) -> None:
     said = sentence(run("cameras", "list", data=tmp_path / "data", CONTROL_URL=url, TOKEN="t"), 5)
     assert f"no control plane answers at {url}" in said
     assert "streamward control" in said
+
+
+@pytest.mark.parametrize(("module", "args", "extra"), [("av", ["nvr"], "vision"), ("uvicorn", ["control"], "control")])
+def test_a_library_that_is_not_installed_is_told_with_its_extra(
+    tmp_path: Path, module: str, args: list[str], extra: str
+) -> None:
+    without = f"import sys; sys.modules[{module!r}] = None; from streamward.cli import main; main()"
+    command = [sys.executable, "-c", without, *args]
+    result = subprocess.run(
+        command, env=environment(tmp_path / "data"), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert sentence(result, 1).endswith(f"needs {module}, which is not installed: install streamward[{extra}]")
 
 
 def test_without_a_token_and_away_from_the_key_one_is_not_signed_in(plane: ControlProcess, tmp_path: Path) -> None:

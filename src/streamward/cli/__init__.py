@@ -26,6 +26,7 @@ from streamward.cli import (
     tenants,
     token,
 )
+from streamward.cli.extras import remedy
 from streamward.cli.failure import CommandFailed, ExitCode
 from streamward.model.errors import StreamwardError
 
@@ -75,7 +76,7 @@ def main() -> None:
     except ModuleNotFoundError as err:
         if err.name is None or err.name.partition(".")[0] == "streamward":
             raise
-        _end(f"this command needs {err.name}, which is not installed: install streamward[control]", ExitCode.REFUSED)
+        _end(f"this command needs {err.name}, which is not installed: {remedy(err.name)}", ExitCode.REFUSED)
     except CommandFailed as err:
         _end(str(err), err.exit_code)
     except StreamwardError as err:

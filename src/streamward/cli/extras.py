@@ -1,0 +1,26 @@
+"""Which extra of this package brings which module: the remedy when a command needs one that is not installed."""
+
+MODULES = {
+    "control": (
+        "aio_pika",
+        "aiosqlite",
+        "alembic",
+        "asyncpg",
+        "fastapi",
+        "httptools",
+        "jwt",
+        "prometheus_client",
+        "pydantic_settings",
+        "sqlalchemy",
+        "uvicorn",
+        "uvloop",
+    ),
+    "vision": ("av", "numpy"),
+}
+
+
+def remedy(module: str) -> str:
+    """What to install; what only others need comes with either."""
+    package = module.partition(".")[0]
+    extras = [extra for extra, modules in MODULES.items() if package in modules] or MODULES
+    return f"install streamward[{','.join(extras)}]"
