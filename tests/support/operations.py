@@ -13,6 +13,7 @@ OPERATIONS = [(path, method) for path, methods in DOCUMENT["paths"].items() for 
 NO_OBJECTS = {"incarnation", "shard_id", "detector"}  # ids, but not of anything that a tenant has
 
 _SEEN_AT = "2026-01-01T12:00:00Z"
+_LOGIN = "0" * 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +105,11 @@ def _of_runners(names: Names) -> dict[str, dict[str, Any]]:
         "Heartbeat": {**runner, "streams_owned": 0},
         "ReleaseAll": runner,
         "NamedDial": {**camera, "version": 1},
+        "AskLogins": {
+            **runner,
+            "told": [{**camera, "login": _LOGIN, "outcome": "refused"}],
+            "asks": [{**camera, "login": _LOGIN}],
+        },
         "StreamReports": {"items": [{**runner, **camera, "state": "STREAMING", "ts": _SEEN_AT}]},
     }
 

@@ -35,6 +35,7 @@ _EMPTY = "".join(
         "incarnations",
         "sites",
         "created_once",
+        "logins",
         "tenants",
         "invitations",
         "identities",

@@ -7,6 +7,8 @@ import asyncpg
 import pytest
 
 from streamward.drivers.sql import SqlStore
+from streamward.leases.login_talk import CameraLogin, LoginTalk
+from streamward.leases.logins import LoginId
 from streamward.leases.store import Named
 from streamward.runtime.bell import Bell
 from streamward.runtime.clock import SystemClock
@@ -94,6 +96,8 @@ async def test_the_control_plane_runs_without_rights_to_the_schema(postgres: Pos
     lease = await take(store, ONE)
     assert (await renew(store, ONE, lease)).lost == ()
     assert len(await store.history(lease.camera_id)) == 1
+    login = CameraLogin(camera_id=lease.camera_id, login=LoginId("a" * 64))
+    assert (await store.judge_logins(LoginTalk(owner=ONE, asks=(login,)), scope=None)).answers
     assert await store.end(ONE) == (lease.camera_id,)
     assert await remove_camera(store, lease.camera_id)
     await store.close()

@@ -103,3 +103,11 @@ class CredentialLocked:
 
     camera_id: CameraId
     key_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoginParked:
+    """A camera's login was refused so often that nobody tries it for a while."""
+
+    camera_id: CameraId
+    runner_id: RunnerId

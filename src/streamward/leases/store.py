@@ -4,7 +4,7 @@ A store object is one control plane's way into the database. It carries that con
 database time in every answer, and makes each change in one conditional statement or one transaction. Rows of a tenant
 are reached through that tenant's scope (`None`: every tenant) or through a runner, whose row carries its tenant.
 
-One conformance suite holds every driver to the rule in `leases.lease` and `leases.dialing`.
+One conformance suite holds every driver to the rules in `leases.lease`, `leases.dialing` and `leases.logins`.
 """
 
 from collections.abc import Sequence
@@ -14,6 +14,7 @@ from typing import Protocol
 
 from streamward.leases.dialing import Bucket, DialGranted, DialRefused
 from streamward.leases.lease import Denied, Grant, Lease, Owner, SessionState
+from streamward.leases.login_talk import LoginsJudged, LoginTalk
 from streamward.model.camera import Camera, Site
 from streamward.model.errors import StreamwardError
 from streamward.model.ids import CameraId, Generation, RunnerId, SiteId, TenantId
@@ -260,6 +261,14 @@ class DialStore(Protocol):
     async def budget(self, site_id: SiteId, *, scope: TenantId | None) -> BudgetView | None: ...
 
 
+class LoginStore(Protocol):
+    """How often each login was refused lately."""
+
+    async def judge_logins(self, talk: LoginTalk, *, scope: TenantId | None) -> LoginsJudged:
+        """Takes in what a runner tells, and answers what it asks."""
+        ...
+
+
 class StatusStore(Protocol):
     """What was last reported of each stream. A report of a superseded generation is ignored."""
 
@@ -273,6 +282,7 @@ class Store(
     RunnerStore,
     CameraStore,
     DialStore,
+    LoginStore,
     StatusStore,
     Register,
     IdentityStore,

@@ -25,6 +25,7 @@ from streamward.control.api.identities import (
 )
 from streamward.control.api.lease_listing import add_lease_listing
 from streamward.control.api.leases import add_leases
+from streamward.control.api.logins import add_logins
 from streamward.control.api.openapi import document
 from streamward.control.api.problems import plain_problem, problem_response
 from streamward.control.api.routing import Routes
@@ -86,6 +87,7 @@ def create_app(
     add_camera_sources(routes, store, courier=courier)
     add_runners(routes, store, service=service, clerk=clerk)
     add_dials(routes, store, journal=journal)
+    add_logins(routes, store, journal=journal, digest_keys=functools.partial(trust.check.derive, "login"))
     add_sites(routes, store, clerk=clerk, cursors=cursors)
     add_tenants(routes, store, clerk=clerk, cursors=cursors)
     add_audit(routes, store, cursors=cursors)

@@ -6,6 +6,8 @@ from typing import Protocol
 
 from streamward.leases.dialing import Bucket
 from streamward.leases.lease import Grant, Lease, Owner
+from streamward.leases.login_talk import LoginKey
+from streamward.leases.logins import LoginRecord
 from streamward.model.announcement import Announcement
 from streamward.model.camera import Camera, Site
 from streamward.model.identity import Identity, Invitation
@@ -46,6 +48,7 @@ class MemoryDatabase:
     incarnations: set[tuple[RunnerId, Incarnation]] = field(default_factory=set)
     buckets: dict[SiteId, Bucket] = field(default_factory=dict)
     dials: dict[DialKey, Dialing] = field(default_factory=dict)
+    logins: dict[LoginKey, LoginRecord] = field(default_factory=dict)
     created: dict[tuple[str, str], Repeated] = field(default_factory=dict)
     statuses: dict[CameraId, StreamStatus] = field(default_factory=dict)
     tenants: dict[TenantId, Tenant] = field(default_factory=dict)

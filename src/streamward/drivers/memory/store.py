@@ -6,6 +6,7 @@ from streamward.drivers.memory.database import MemoryDatabase
 from streamward.drivers.memory.fleet import MemoryCameras, MemoryRunners
 from streamward.drivers.memory.identities import MemoryIdentities
 from streamward.drivers.memory.leases import MemoryLeaseRecords, MemoryLeases
+from streamward.drivers.memory.logins import MemoryLogins
 from streamward.drivers.memory.register import MemoryRegister
 from streamward.drivers.memory.streams import MemoryDials, MemoryStatuses
 from streamward.leases.policy import BY_NAME, Policies
@@ -19,6 +20,7 @@ class MemoryStore(
     MemoryRunners,
     MemoryCameras,
     MemoryDials,
+    MemoryLogins,
     MemoryStatuses,
     MemoryRegister,
     MemoryIdentities,
@@ -31,6 +33,7 @@ class MemoryStore(
         MemoryRunners.__init__(self, database, bell=bell)
         MemoryCameras.__init__(self, database, bell=bell)
         MemoryDials.__init__(self, database)
+        MemoryLogins.__init__(self, database)
         MemoryStatuses.__init__(self, database)
         MemoryRegister.__init__(self, database)
         MemoryIdentities.__init__(self, database, bell=bell)

@@ -28,9 +28,9 @@ _NAMES: Mapping[TypeEngine[Any], str] = {
         "camera_uuid tenant_id site_id runner_id incarnation shard_id rtsp_url state substate policy site_policy "
         "drain_mode error_code after scope sealed_credential old new address_policy subject once_key digest "
         "object_id name detector labels role author_tenant address request_id action before event_id routing_key body "
-        "invitation_id code_hash identity_id public_key"
+        "invitation_id code_hash identity_id public_key login record"
     ),
-    Boolean(): "enabled do_not_process wanted cordoned is_served is_dialed is_live",
+    Boolean(): "enabled do_not_process wanted cordoned is_served is_dialed is_live is_held",
     BigInteger(): "generation streamed_generation revision position",
     Integer(): (
         "capacity capacity_streams reserve_size limit held free askers asked caller place in_flight leased orphaned "

@@ -8,6 +8,7 @@ from streamward.drivers.sql.dials import SqlDials
 from streamward.drivers.sql.identities import SqlIdentities
 from streamward.drivers.sql.leases import SqlLeases
 from streamward.drivers.sql.listener import Listener
+from streamward.drivers.sql.logins import SqlLogins
 from streamward.drivers.sql.migrate import is_newest, migrate
 from streamward.drivers.sql.records import SqlLeaseRecords
 from streamward.drivers.sql.register import SqlRegister
@@ -26,6 +27,7 @@ class SqlStore(
     SqlCameras,
     SqlSites,
     SqlDials,
+    SqlLogins,
     SqlStatuses,
     SqlRegister,
     SqlIdentities,

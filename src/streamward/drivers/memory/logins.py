@@ -1,0 +1,29 @@
+"""Refused logins in memory."""
+
+from streamward.drivers.memory.database import MemoryDatabase
+from streamward.leases.login_talk import LoginPlace, LoginsJudged, LoginTalk, judge
+from streamward.model.ids import CameraId, TenantId
+
+
+class MemoryLogins:
+    """The login port on a `MemoryDatabase`."""
+
+    def __init__(self, database: MemoryDatabase) -> None:
+        self._db = database
+
+    async def judge_logins(self, talk: LoginTalk, *, scope: TenantId | None) -> LoginsJudged:
+        places = dict(self._places(talk, scope))
+        after, judged = judge(talk, places, self._db.logins, now=self._db.now().timestamp())
+        self._db.logins.update(after)
+        return judged
+
+    def _places(self, talk: LoginTalk, scope: TenantId | None) -> list[tuple[CameraId, LoginPlace]]:
+        cameras = [self._db.cameras[each] for each in talk.camera_ids if each in self._db.cameras]
+        return [
+            (
+                camera.camera_id,
+                LoginPlace(tenant_id=camera.tenant_id, is_held=self._db.leases[camera.camera_id].owner == talk.owner),
+            )
+            for camera in cameras
+            if scope in (None, camera.tenant_id)
+        ]

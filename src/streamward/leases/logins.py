@@ -1,0 +1,149 @@
+"""How often a login may be refused: recorders lock accounts, and then nobody gets in.
+
+A login is known by where it is used, its user and the version of its credential. What is known of one is a record:
+
+    ask ──GO──→ a try is open ──accepted──→ proven: nothing else counts any more
+         │                    ──gave up───→ as if it had not been
+         │                    ──refused───→ counts for a quarter of an hour
+         │                    ──silence───→ over after `TRIED_FOR`; counts as refused unless the login was proven
+         ├──WAIT──→ somebody else is finding out
+         └──PARKED→ two count
+
+Guaranteed: refused tries and open ones are never more than two in any quarter of an hour, whoever asks, as long as
+every try ends within `TRIED_FOR`. What was accepted a moment ago goes without a try; what was accepted long ago is
+tried by one first, for passwords are changed at recorders too, but holds the others only for a moment.
+Not guaranteed: the bound for logins that go within `FRESH_FOR` of an acceptance, nor for a process that stands still in
+the middle of a login. A clock that is set back prolongs nothing; one that is set ahead ends what was parked.
+
+Instants are seconds of any one clock.
+"""
+
+import hashlib
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import NewType
+
+from streamward.model.ids import CameraId, Incarnation
+from streamward.model.secret import Secret
+
+MOST_REFUSED = 2  # logins in PARKED_FOR
+PARKED_FOR = 900.0  # seconds
+TRIED_FOR = 10.0  # seconds after which a try is over, whatever became of it: longer than any dial
+GLANCED_FOR = 2.0  # seconds for which a try of a proven login holds the others back
+FRESH_FOR = 10.0  # seconds in which an acceptance stands for all
+
+LoginId = NewType("LoginId", str)  # a digest: nothing of where, and of whom, can be read from it
+
+
+def login_id(host: str, port: int, user: Secret, *, version: int) -> LoginId:
+    """The id of one credential in one place."""
+    parts = (host, str(port), user.reveal(), str(version))
+    named = b"".join(len(each).to_bytes(8) + each for each in (part.encode(errors="surrogatepass") for part in parts))
+    return LoginId(hashlib.sha256(named).hexdigest())
+
+
+class Permission(StrEnum):
+    """Whether a login may be tried."""
+
+    GO = "go"
+    WAIT = "wait"  # somebody else is finding out
+    PARKED = "parked"
+
+
+class LoginOutcome(StrEnum):
+    """How a try ended."""
+
+    ACCEPTED = "accepted"
+    REFUSED = "refused"
+    GAVE_UP = "gave-up"  # the camera was not even asked, or said nothing of the login
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who tries: one start of a runner, for one camera."""
+
+    camera_id: CameraId
+    incarnation: Incarnation
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """A login that was let go, and of which nothing was heard yet."""
+
+    by: Asker
+    since: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoginRecord:
+    """What is known of a login."""
+
+    refused_at: tuple[float, ...] = ()  # the newest, in order
+    tries: tuple[Try, ...] = ()
+    proven_at: float | None = None  # accepted then, and not refused since
+
+    @property
+    def is_parked(self) -> bool:
+        """Whether as many count as may; ask `settled` for a record of now."""
+        return len(self.refused_at) >= MOST_REFUSED
+
+
+def settled(record: LoginRecord, now: float) -> LoginRecord:
+    """The same record at `now`: tries that are over have ended, and what is long past is forgotten."""
+    tries = [replace(each, since=min(each.since, now)) for each in record.tries]
+    ended = [each for each in tries if now - each.since >= TRIED_FOR]
+    return _ended(replace(record, tries=tuple(tries)), ended, now)
+
+
+def ask(record: LoginRecord, by: Asker, now: float) -> tuple[LoginRecord, Permission]:
+    """Whether to log in now, and the record after that.
+
+    A camera has one connection at a time: one that asks again has ended its last try without a word.
+    """
+    seen = settled(record, now)
+    seen = _ended(seen, [each for each in seen.tries if each.by.camera_id == by.camera_id], now)
+    if any(now - each.since < _held_for(seen) for each in seen.tries):
+        return seen, Permission.WAIT
+    if len(seen.refused_at) + len(seen.tries) >= MOST_REFUSED:
+        return seen, Permission.WAIT if seen.tries else Permission.PARKED
+    if seen.proven_at is not None and 0 <= now - seen.proven_at < FRESH_FOR:
+        return seen, Permission.GO
+    return replace(seen, tries=(*seen.tries, Try(by, now))), Permission.GO
+
+
+def told(record: LoginRecord, by: Asker, outcome: LoginOutcome, now: float) -> LoginRecord:
+    """The record once it is known how a try ended; one refusal makes a proven login doubtful."""
+    others = tuple(each for each in record.tries if each.by != by)
+    match outcome:
+        case LoginOutcome.ACCEPTED:
+            return LoginRecord(proven_at=now)
+        case LoginOutcome.GAVE_UP:
+            return replace(record, tries=others)
+        case LoginOutcome.REFUSED:
+            return LoginRecord(refused_at=_counted((*record.refused_at, now), now), tries=others)
+
+
+def retry_in(record: LoginRecord, now: float) -> float:
+    """Seconds until another answer can be hoped for, if nobody tells anything before."""
+    if record.is_parked and not record.tries:
+        return max(0.0, record.refused_at[-MOST_REFUSED] + PARKED_FOR - now)
+    return max((_held_for(record) - (now - each.since) for each in record.tries), default=0.0)
+
+
+def _held_for(record: LoginRecord) -> float:
+    return TRIED_FOR if record.proven_at is None else GLANCED_FOR
+
+
+def _ended(record: LoginRecord, silent: list[Try], now: float) -> LoginRecord:
+    """Without the tries that ended in silence: of a proven login they mean nothing, else they were refused."""
+    counts = () if record.proven_at is not None else tuple(min(now, each.since + TRIED_FOR) for each in silent)
+    return replace(
+        record,
+        refused_at=_counted((*record.refused_at, *counts), now),
+        tries=tuple(each for each in record.tries if each not in silent),
+    )
+
+
+def _counted(refused_at: tuple[float, ...], now: float) -> tuple[float, ...]:
+    recent = sorted(min(at, now) for at in refused_at if now - at < PARKED_FOR)
+    return tuple(recent[-MOST_REFUSED:])
