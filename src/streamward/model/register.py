@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from streamward.model.announcement import Announcement
-from streamward.model.camera import Camera, Site
+from streamward.model.camera import UNDATED, Camera, Site
 from streamward.model.identity import Author, Identity, Invitation, Role
 from streamward.model.ids import SiteId, TenantId
 from streamward.model.runner import Runner
@@ -244,6 +244,26 @@ class Outbox(Protocol):
     async def newest(self) -> int:
         """The position of the newest announcement; 0: there was none."""
         ...
+
+
+def redeemed(code: Invitation, redemption: Redemption) -> tuple[Identity, Author]:
+    """The identity that a code gives, and whose doing that is: the invited one's own."""
+    identity = Identity(
+        identity_id=redemption.identity_id,
+        subject=code.subject,
+        role=code.role,
+        tenant_id=code.tenant_id,
+        public_key=redemption.public_key,
+        updated_at=UNDATED,
+    )
+    author = Author(
+        subject=code.subject,
+        role=code.role,
+        tenant_id=code.tenant_id,
+        address=redemption.address,
+        request_id=redemption.request_id,
+    )
+    return identity, author
 
 
 def key_of(thing: Thing) -> str:

@@ -9,7 +9,7 @@ from streamward.model.address_policy import AddressPolicy, parse_network
 from streamward.model.camera import Camera
 from streamward.model.identity import SYSTEM, Invitation, Role
 from streamward.model.ids import SiteId, TenantId
-from streamward.model.register import Edit, Verb, action, key_of, name_of, note, told
+from streamward.model.register import Edit, Redemption, Verb, action, key_of, name_of, note, redeemed, told
 from streamward.model.vault import Sealed
 from tests.support.builders import START, a_camera, a_runner, a_site
 
@@ -51,6 +51,16 @@ def test_an_edit_is_named_by_what_it_does(edit, verb):
 def test_what_is_no_edit_of_one_thing_cannot_be_made(sides: dict[str, Any]):
     with pytest.raises(AssertionError):
         Edit(**sides)
+
+
+def test_a_code_gives_what_it_was_made_for_to_whoever_shows_it():
+    code = replace(CODE, role=Role.RUNNER, tenant_id=TenantId("t-01"))
+    shown = Redemption(code_hash="h4sh", identity_id="id-1", public_key="k3y", address="192.0.2.9", request_id="r-1")
+    identity, author = redeemed(code, shown)
+    assert (identity.identity_id, identity.public_key, identity.is_live) == ("id-1", "k3y", True)
+    assert (author.address, author.request_id) == ("192.0.2.9", "r-1")
+    for each in (identity, author):
+        assert (each.subject, each.role, each.tenant_id) == ("ada", Role.RUNNER, "t-01")
 
 
 def test_only_a_camera_moves():

@@ -3,10 +3,9 @@
 from dataclasses import replace
 
 from streamward.drivers.memory.register import MemoryEdits, listed
-from streamward.model.camera import UNDATED
-from streamward.model.identity import Author, Identity, Invitation, Role
+from streamward.model.identity import Identity, Invitation, Role
 from streamward.model.ids import TenantId
-from streamward.model.register import Doubt, Edit, Edited, Page, Redemption
+from streamward.model.register import Doubt, Edit, Edited, Page, Redemption, redeemed
 
 
 class MemoryIdentities(MemoryEdits):
@@ -76,21 +75,7 @@ class MemoryIdentities(MemoryEdits):
         return known if code.used_at is not None and known is not None and is_its and known.is_live else None
 
     def _give(self, code: Invitation, redemption: Redemption) -> Identity | None:
-        author = Author(
-            subject=code.subject,
-            role=code.role,
-            tenant_id=code.tenant_id,
-            address=redemption.address,
-            request_id=redemption.request_id,
-        )
-        fresh = Identity(
-            identity_id=redemption.identity_id,
-            subject=code.subject,
-            role=code.role,
-            tenant_id=code.tenant_id,
-            public_key=redemption.public_key,
-            updated_at=UNDATED,
-        )
+        fresh, author = redeemed(code, redemption)
         alike = [
             each
             for each in self._db.identities.values()

@@ -11,10 +11,9 @@ from streamward.drivers.sql.register import paged
 from streamward.drivers.sql.rows import identity_of, invitation_of
 from streamward.drivers.sql.session import EngineSession
 from streamward.drivers.sql.statement import IDENTITY, IN_SCOPE, INVITATION, statement
-from streamward.model.camera import UNDATED
 from streamward.model.identity import Author, Identity, Invitation, Role
 from streamward.model.ids import TenantId
-from streamward.model.register import Doubt, Edit, Edited, NotEdited, Page, Redemption
+from streamward.model.register import Doubt, Edit, Edited, NotEdited, Page, Redemption, redeemed
 
 _INVITATIONS = f"SELECT {INVITATION.columns} FROM invitations AS v WHERE {IN_SCOPE.format('v')}"
 _IDENTITIES = f"SELECT {IDENTITY.columns} FROM identities AS i WHERE {IN_SCOPE.format('i')}"
@@ -133,21 +132,7 @@ class SqlIdentities(SqlEdits):
 
         An index holds to that whoever comes at the same moment, and whoever comes for another tenant: they get None.
         """
-        author = Author(
-            subject=code.subject,
-            role=code.role,
-            tenant_id=code.tenant_id,
-            address=redemption.address,
-            request_id=redemption.request_id,
-        )
-        fresh = Identity(
-            identity_id=redemption.identity_id,
-            subject=code.subject,
-            role=code.role,
-            tenant_id=code.tenant_id,
-            public_key=redemption.public_key,
-            updated_at=UNDATED,
-        )
+        fresh, author = redeemed(code, redemption)
         if code.role is Role.RUNNER and isinstance(await self._replace(tx, code, author=author), NotEdited):
             return None
         outcome = await self.apply(tx, [Edit(after=fresh)], author=author)
