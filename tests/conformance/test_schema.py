@@ -84,26 +84,32 @@ async def write(url: str, *changes: str) -> None:
     await engine.dispose()
 
 
+async def tables(url: str) -> set[str]:
+    engine = migration_engine(url)
+    async with engine.connect() as connection:
+        found = await connection.run_sync(lambda sync: set(sync.dialect.get_table_names(sync)))
+    await engine.dispose()
+    return found
+
+
 async def names(rows: AsyncConnection, table: str) -> list[str]:
     return list((await rows.execute(text(f"SELECT * FROM {table} WHERE false"))).keys())
 
 
 async def test_the_schema_goes_forward_and_back_and_forward(url):
     await fill(url)
+    before = await tables(url)
     await downgrade(url)
     await migrate(url)
     await fill(url)
     await migrate(url)
+    assert await tables(url) == before > {"cameras", "stream_leases", "audit"}
 
 
 async def test_going_back_leaves_nothing_behind(url):
     await fill(url)
     await downgrade(url)
-    engine = migration_engine(url)
-    async with engine.connect() as connection:
-        left = await connection.run_sync(lambda sync: set(sync.dialect.get_table_names(sync)))
-    await engine.dispose()
-    assert left == {"alembic_version"}
+    assert await tables(url) == {"alembic_version"}
 
 
 async def test_a_filled_database_of_the_first_schema_goes_forward_and_back(url):

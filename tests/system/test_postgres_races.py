@@ -183,3 +183,4 @@ async def test_control_planes_that_start_at_once_migrate_once(postgres: Postgres
     await asyncio.gather(*(migrate(url) for _ in range(4)))
     async with control_planes(url) as [store]:
         await with_cameras(store)
+        assert await store.find(CAMERA) is not None
