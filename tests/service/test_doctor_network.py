@@ -40,11 +40,26 @@ def problem(status: int, reason: str) -> Canned:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "verdict"),
-    [(0.4, Verdict.OK), (-2.0, Verdict.WARNING), (6.0, Verdict.FAILED), (-600.0, Verdict.FAILED)],
+    ("seconds", "grain", "verdict"),
+    [
+        (0.4, 0, Verdict.OK),
+        (-1.9, 1, Verdict.OK),  # the second that it leaves out may be over
+        (-2.0, 0, Verdict.WARNING),
+        (-2.2, 1, Verdict.WARNING),
+        (1.9, 0, Verdict.OK),  # it took a second to answer
+        (2.2, 1, Verdict.WARNING),
+        (7.0, 0, Verdict.FAILED),
+        (-600.0, 1, Verdict.FAILED),
+    ],
 )
-def test_clocks_that_differ_are_told(seconds: float, verdict: Verdict) -> None:
-    assert database.clock("a clock", NOW + timedelta(seconds=seconds), NOW).verdict is verdict
+def test_clocks_that_differ_are_told(seconds: float, grain: int, verdict: Verdict) -> None:
+    reading = database.Reading(
+        theirs=NOW + timedelta(seconds=seconds),
+        asked=NOW,
+        answered=NOW + timedelta(seconds=1),
+        grain=timedelta(seconds=grain),
+    )
+    assert database.clock("a clock", reading).verdict is verdict
 
 
 @pytest.mark.parametrize(

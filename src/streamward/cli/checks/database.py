@@ -1,7 +1,8 @@
 """Checks of the database: that it answers, has the newest schema, and has our time."""
 
 import asyncio
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from streamward.cli.checks.finding import Finding, failed, ok, warning
@@ -13,6 +14,23 @@ APART = 1.0  # seconds between two clocks that are worth a word
 TOO_FAR = 5.0  # seconds at which tokens begin to be refused
 
 _SQLITE = "sqlite:///"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What another clock showed, between two looks at ours; it may leave out what is below its grain."""
+
+    theirs: datetime
+    asked: datetime
+    answered: datetime
+    grain: timedelta = timedelta(0)
+
+    @property
+    def apart(self) -> float:
+        """Seconds by which the clocks differ for certain; positive: theirs is ahead."""
+        ahead = (self.theirs - self.answered).total_seconds()
+        behind = (self.asked - self.theirs - self.grain).total_seconds()
+        return max(0.0, ahead) - max(0.0, behind)
 
 
 def database(settings: Settings) -> list[Finding]:
@@ -33,7 +51,7 @@ def database(settings: Settings) -> list[Finding]:
     answered = datetime.now(UTC)
     found = [ok(check, f"{shown} answers"), schema(seen.schema, newest=seen.newest, is_known=seen.is_known)]
     if seen.at is not None:
-        found.append(clock("database clock", seen.at, asked + (answered - asked) / 2))
+        found.append(clock("database clock", Reading(theirs=seen.at, asked=asked, answered=answered)))
     return found
 
 
@@ -51,10 +69,10 @@ def schema(found: str | None, *, newest: str, is_known: bool) -> Finding:
     return ok(check, f"{found} is the newest")
 
 
-def clock(check: str, theirs: datetime, ours: datetime) -> Finding:
+def clock(check: str, reading: Reading) -> Finding:
     """Whether two clocks agree well enough."""
-    apart = (theirs - ours).total_seconds()
-    told = f"it is {abs(apart):.1f} s {'ahead of' if apart > 0 else 'behind'} this host's"
+    apart = reading.apart
+    told = f"it is at least {abs(apart):.1f} s {'ahead of' if apart > 0 else 'behind'} this host's"
     if abs(apart) > TOO_FAR:
         return failed(check, told, "set both clocks by NTP: tokens are refused when clocks differ by more than 5 s")
     if abs(apart) > APART:

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from streamward import __version__
-from streamward.cli.checks.database import clock
+from streamward.cli.checks.database import Reading, clock
 from streamward.cli.checks.finding import Finding, failed, ok, warning
 from streamward.cli.connect import connect
 from streamward.cli.failure import CommandFailed
@@ -23,7 +23,7 @@ from streamward.protocol.codec import MalformedMessage, decode
 from streamward.protocol.health import Alive
 from streamward.settings import Settings
 
-HALF = timedelta(seconds=0.5)  # an HTTP date leaves out what is below a second
+GRAIN = timedelta(seconds=1)  # an HTTP date leaves out what is below it
 
 
 def port(settings: Settings) -> Finding:
@@ -44,6 +44,7 @@ def control(settings: Settings) -> list[Finding]:
     check, url = "control plane", settings.control_url
     try:
         link = connect(settings)
+        asked = datetime.now(UTC)
         raw = link.ask("/healthz")
         answered = datetime.now(UTC)
         alive = _alive(raw)
@@ -63,7 +64,8 @@ def control(settings: Settings) -> list[Finding]:
         ]
     found = [_version(check, url, alive.version), _readiness(link)]
     if raw.at is not None:
-        found.append(clock("control plane's clock", raw.at + HALF, answered))
+        reading = Reading(theirs=raw.at, asked=asked, answered=answered, grain=GRAIN)
+        found.append(clock("control plane's clock", reading))
     return [*found, _identity(link, settings), *exposure(url)]
 
 
