@@ -26,6 +26,7 @@ class Ear:
     def __init__(self) -> None:
         self.codecs: list[VideoCodec] = []
         self.units: list[ArrivedUnit] = []
+        self.troubles: list[StreamFailure] = []
         self._news = asyncio.Event()
 
     def playing(self, codec: VideoCodec) -> None:
@@ -33,6 +34,10 @@ class Ear:
 
     def unit(self, unit: ArrivedUnit) -> None:
         self.units.append(unit)
+        self._news.set()
+
+    def trouble(self, trouble: StreamFailure) -> None:
+        self.troubles.append(trouble)
         self._news.set()
 
     async def until(self, is_so: Callable[[], bool]) -> None:

@@ -88,6 +88,8 @@ class Broken(Blind):
 class BrokenDecoder:
     """A decoder that fails in a way that nobody foresaw, and then works."""
 
+    corrupt = 0
+
     def __init__(self) -> None:
         self._decoder = Decoder(VideoCodec.H264)
         self._is_first = True
@@ -183,3 +185,28 @@ async def test_a_decoder_that_raises_is_told_and_goes_on_with_what_comes_next():
     await run.until(lambda: run.frames == 2)
     await run.pipeline.close()
     assert run.updates[0].what is StreamErrorCode.CORRUPT_STREAM
+
+
+async def test_a_picture_of_which_a_part_is_wrong_is_shown_and_told():
+    run = Run()
+    run.add(detector=Blind())
+    clip = encode(make_scene(1, PICTURE))
+    spoilt = bytearray(clip.units[0].content)
+    spoilt[len(spoilt) // 2 :: 7] = bytes(len(spoilt[len(spoilt) // 2 :: 7]))
+    run.pipeline.offer(CAMERA, ArrivedUnit(content=bytes(spoilt), is_keyframe=True, arrived_at=0.0))
+    await run.until(lambda: run.updates and run.frames)
+    assert [update.what for update in run.updates] == [StreamErrorCode.CORRUPT_STREAM]
+    await run.pipeline.close()
+
+
+async def test_the_same_picture_has_the_same_sum_and_another_has_another():
+    run = Run()
+    run.add(detector=Blind())
+    clip = encode(make_scene(1, PICTURE))
+    for place in (0, 0, 10):  # keyframes
+        looked = len(run.seen)
+        run.send(clip, units=slice(place, place + 1))
+        await run.until(lambda wanted=looked + 1: len(run.seen) >= wanted)
+    first, again, other = (seen.picture for seen in run.seen)
+    assert first == again != other
+    await run.pipeline.close()

@@ -15,6 +15,8 @@ from tests.support.clocks import LoopClock
 
 LOGIN = LoginKey("192.0.2.7", 554, "ada", 1)
 REFUSED = StreamFailure(code=StreamErrorCode.TCP_REFUSED, detail="nobody listens")
+CHANGED = StreamFailure(code=StreamErrorCode.CODEC_UNSUPPORTED, detail="it changed", is_change=True)
+LOSS = StreamFailure(code=StreamErrorCode.CORRUPT_STREAM, detail="3 packets were lost")
 BAD_LOGIN = StreamFailure(code=StreamErrorCode.RTSP_AUTH_FAILED, detail="401", is_login_refused=True)
 
 Script = Callable[[Watcher], Awaitable[StreamFailure]]
@@ -26,6 +28,7 @@ class Story:
     def __init__(self, script: Script, *, logins: LoginGuard | None = None) -> None:
         self.dials: list[float] = []
         self.told: list[tuple[StreamErrorCode, float]] = []
+        self.told_at: list[float] = []
         self._script = script
         spec = WatcherSpec(camera_id=CameraId("cam-1"), login=LOGIN, dial=self._dial, tell=self._tell)
         backoff = Backoff(BackoffSpec(first=1.0, longest=60.0, steady=30.0), Random(1))
@@ -37,6 +40,7 @@ class Story:
 
     def _tell(self, _camera_id: CameraId, failure: StreamFailure, retry_in: float) -> None:
         self.told.append((failure.code, retry_in))
+        self.told_at.append(LoopClock().boot())
 
     async def run(self, seconds: float) -> None:
         task = asyncio.ensure_future(self.watcher.run())
@@ -62,7 +66,9 @@ async def mute(watcher: Watcher) -> StreamFailure:
 async def frames(watcher: Watcher, seconds: float) -> None:
     watcher.connected()
     for _ in range(int(seconds * 10)):
-        watcher.stream.frame(LoopClock().boot())
+        now = LoopClock().boot()
+        watcher.stream.unit(now)
+        watcher.stream.frame(now, now)
         await asyncio.sleep(0.1)
 
 
@@ -97,8 +103,90 @@ def test_a_camera_that_plays_nothing_is_dialed_again():
     async def story() -> None:
         told = Story(mute)
         await told.run(30)
-        assert told.told[0][0] is StreamErrorCode.NO_KEYFRAME
+        assert told.told[0][0] is StreamErrorCode.FRAME_STALL
+        assert told.told_at[0] <= 5
         assert len(told.dials) >= 2
+
+    virtual_time.run(story())
+
+
+def test_pictures_that_none_can_begin_with_are_told_as_such():
+    async def story() -> None:
+        async def script(watcher: Watcher) -> StreamFailure:
+            watcher.connected()
+            while True:
+                watcher.stream.unit(LoopClock().boot())
+                await asyncio.sleep(0.1)
+
+        told = Story(script)
+        await told.run(12)
+        assert [code for code, _ in told.told] == [StreamErrorCode.NO_KEYFRAME]
+
+    virtual_time.run(story())
+
+
+def test_a_stall_is_told_before_the_session_is_given_back():
+    async def story() -> None:
+        async def script(watcher: Watcher) -> StreamFailure:
+            watcher.connected()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                await asyncio.sleep(1)  # as long as a camera may take to answer
+            raise AssertionError
+
+        told = Story(script)
+        await told.run(8)
+        assert told.told_at[0] <= 5
+
+    virtual_time.run(story())
+
+
+def test_a_watcher_that_ends_while_a_session_is_given_back_waits_for_that():
+    async def story() -> None:
+        async def script(watcher: Watcher) -> StreamFailure:
+            watcher.connected()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                await asyncio.sleep(1)
+            raise AssertionError
+
+        before = asyncio.all_tasks()
+        await Story(script).run(4.5)
+        assert asyncio.all_tasks() == before
+
+    virtual_time.run(story())
+
+
+def test_a_camera_that_changed_is_dialed_again_at_once_if_it_ran():
+    async def story() -> None:
+        async def script(watcher: Watcher) -> StreamFailure:
+            if len(told.dials) == 1:
+                await frames(watcher, 10)
+            return CHANGED
+
+        told = Story(script)
+        await told.run(60)
+        assert told.told[0][1] == 0.0
+        assert all(rest > 0 for _, rest in told.told[1:])
+
+    virtual_time.run(story())
+
+
+def test_trouble_is_told_and_the_stream_goes_on():
+    async def story() -> None:
+        async def script(watcher: Watcher) -> StreamFailure:
+            await frames(watcher, 5)
+            for _ in range(3):
+                watcher.trouble(LOSS)
+            await frames(watcher, 20)
+            raise AssertionError
+
+        told = Story(script)
+        await told.run(10)
+        assert told.told == [(StreamErrorCode.CORRUPT_STREAM, 0.0)]
+        assert told.watcher.stream.condition(10).state is StreamState.STREAMING
 
     virtual_time.run(story())
 

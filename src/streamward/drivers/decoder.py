@@ -34,7 +34,7 @@ class Decoder:
     def __init__(self, codec: VideoCodec) -> None:
         self.codec = codec
         self.is_waiting = True  # for a keyframe
-        self.corrupt = 0  # units that could not be read
+        self.corrupt = 0  # units that could not be read, or only in part
         self._context = _context(codec)
 
     def decode(self, content: bytes, *, is_keyframe: bool) -> Iterator[DecodedFrame]:
@@ -49,6 +49,7 @@ class Decoder:
             self._context = _context(self.codec)
             return
         self.is_waiting = False
+        self.corrupt += any(frame.is_corrupt for frame in frames)  # it is shown with what could be made of it
         for frame in frames:
             yield DecodedFrame(frame)
 

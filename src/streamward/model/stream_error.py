@@ -26,8 +26,10 @@ class StreamErrorCode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamFailure:
-    """Why a stream ended, or did not begin."""
+    """Why a stream ended or did not begin, or what is wrong with it."""
 
     code: StreamErrorCode
     detail: str  # for people; never a URL, user or password
     is_login_refused: bool = False
+    is_unreachable: bool = False  # nothing of its host answers, so that no other camera there would
+    is_change: bool = False  # the camera shows something else now: a new dial would find it well

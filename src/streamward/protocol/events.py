@@ -49,7 +49,10 @@ class DetectionEvent(Message, frozen=True):
 
 
 class StreamFailed(Message, frozen=True):
-    """Worker: why a stream does not run, and when it is tried again (S0-049); never a URL or a password."""
+    """Worker: why a stream does not run, and when it is tried again (S0-049); never a URL or a password.
+
+    With 0 ms it runs, and this is what is wrong with it, or it is dialed again at once.
+    """
 
     camera_uuid: Id
     runner_id: Id

@@ -11,6 +11,7 @@ import asyncio
 import os
 import threading
 import traceback
+import zlib
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -39,6 +40,11 @@ class Frame(Protocol):
 
 class FrameDecoder(Protocol):
     """One camera's decoder."""
+
+    @property
+    def corrupt(self) -> int:
+        """Units that could not be read, or only in part."""
+        ...
 
     def decode(self, content: bytes, *, is_keyframe: bool) -> Iterable[Frame]: ...
 
@@ -131,13 +137,20 @@ class Pipeline:
                 if unit is None:
                     track.is_decoding = False
                     return
-            try:
-                for frame in track.decoder.decode(unit.content, is_keyframe=unit.is_keyframe):
-                    self._decoded(track, frame, unit.arrived_at)
-            except Exception as error:  # noqa: BLE001 - the camera goes on with the next unit, whatever this one did
-                self._failed(track, StreamErrorCode.CORRUPT_STREAM, error)
+            self._decode_unit(track, unit)
         if self._is_open:
             self._decoding.submit(self._decode, track)
+
+    def _decode_unit(self, track: _Track, unit: ArrivedUnit) -> None:
+        decoder = track.decoder
+        before = decoder.corrupt
+        try:
+            for frame in decoder.decode(unit.content, is_keyframe=unit.is_keyframe):
+                self._decoded(track, frame, unit.arrived_at)
+        except Exception as error:  # noqa: BLE001 - the camera goes on with the next unit, whatever this one did
+            self._failed(track, StreamErrorCode.CORRUPT_STREAM, _described(error))
+        if decoder.corrupt > before:
+            self._failed(track, StreamErrorCode.CORRUPT_STREAM, "a picture could not be decoded, or only in part")
 
     def _decoded(self, track: _Track, frame: Frame, arrived_at: float) -> None:
         track.frames += 1
@@ -175,7 +188,7 @@ class Pipeline:
         try:
             found = track.detector.detect(shown.image)
         except Exception as error:  # noqa: BLE001 - a detector is anybody's function; the other cameras go on
-            self._failed(track, StreamErrorCode.DETECTOR_FAILED, error)
+            self._failed(track, StreamErrorCode.DETECTOR_FAILED, _described(error))
             return
         seen = Seen(
             camera_id=track.camera_id,
@@ -183,11 +196,12 @@ class Pipeline:
             arrived_at=shown.arrived_at,
             detections=enlarged(found, shown=track.detector.size, sent=shown.sent),
             inference_s=self._clock.boot() - began,
+            picture=zlib.crc32(shown.image),
         )
         self._tell(self._watchdog.on_model_prediction_ready, seen)
 
-    def _failed(self, track: _Track, code: StreamErrorCode, error: Exception) -> None:
-        update = StatusUpdate(camera_id=track.camera_id, at=self._clock.boot(), what=code, detail=_described(error))
+    def _failed(self, track: _Track, code: StreamErrorCode, detail: str) -> None:
+        update = StatusUpdate(camera_id=track.camera_id, at=self._clock.boot(), what=code, detail=detail)
         self._tell(self._watchdog.on_status_update, update)
 
     def _tell(self, heard: Callable[..., None], *what: object) -> None:

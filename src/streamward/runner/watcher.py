@@ -15,14 +15,15 @@ from streamward.runtime.backoff import Backoff
 from streamward.runtime.clock import Clock
 from streamward.vision.logins import LoginGuard, LoginKey, Permission
 from streamward.vision.stream import StreamWatch
+from streamward.vision.trouble import Troubles
 
 LOOK_EVERY = 0.5  # seconds between two looks at whether frames come
-FIRST_FRAME_WITHIN = 10.0  # seconds after the camera began to play
+AGAIN_AFTER = 5.0  # seconds of frames after which a camera that changed is dialed again without a rest
 HELD_BACK = 1.0  # seconds until a login that somebody else tries is asked for again
 
 
 Dial = Callable[["Watcher"], Awaitable[StreamFailure]]
-Tell = Callable[[CameraId, StreamFailure, float], None]  # with the seconds until the next try
+Tell = Callable[[CameraId, StreamFailure, float], None]  # with the seconds until the next try; 0: there is no need
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,51 +46,49 @@ class Watcher:
         self._clock = clock
         self._backoff = backoff
         self._logins = logins
-        self._playing_since: float | None = None
+        self._troubles = Troubles()
 
     def connected(self) -> None:
         """The dial says that the camera plays; its login, if it had one, was good."""
-        self._playing_since = self._clock.boot()
-        self.stream.connected()
+        self.stream.connected(self._clock.boot())
         if self._spec.login is not None:
             self._logins.accepted(self._spec.login)
+
+    def trouble(self, trouble: StreamFailure) -> bool:
+        """Something is wrong with the stream, and it goes on; returns whether that is told, or only counted."""
+        now = self._clock.boot()
+        if trouble.code is StreamErrorCode.CORRUPT_STREAM:
+            self.stream.damaged(now)
+        told = self._troubles.heard(trouble, now)
+        if told is not None:
+            self._spec.tell(self.camera_id, told, 0.0)
+        return told is not None
 
     async def run(self) -> None:
         """Until it is cancelled."""
         while True:
             held = self._held_back()
-            if held is not None:
-                await asyncio.sleep(held)
-                continue
-            began = self._clock.boot()
-            failure = await self._dial_once()
-            rest = self._rest(failure, worked_for=self._worked_for(began))
-            self._spec.tell(self.camera_id, failure, rest)
-            await asyncio.sleep(rest)
+            await asyncio.sleep(await self._dial_once() if held is None else held)
 
-    async def _dial_once(self) -> StreamFailure:
-        self._playing_since = None
+    async def _dial_once(self) -> float:
+        """Returns how long to rest; what happened is told before the session is given back, which may take a while."""
         self.stream.dialing()
         dialing = asyncio.ensure_future(self._spec.dial(self))
         try:
-            while not dialing.done():
-                await asyncio.wait([dialing], timeout=LOOK_EVERY)
-                if not dialing.done() and (stall := self._stall()):
-                    return stall
-            return dialing.result()
+            failure = await self._failure(dialing)
+            rest = self._rest(failure)
+            self._spec.tell(self.camera_id, failure, rest)
         finally:
-            dialing.cancel()
-            await asyncio.wait([dialing])
+            await _hung_up(dialing)
+        return rest
 
-    def _stall(self) -> StreamFailure | None:
-        now = self._clock.boot()
-        if self.stream.is_stalled(now):
-            return StreamFailure(code=StreamErrorCode.FRAME_STALL, detail="no frame came for a while")
-        since, last = self._playing_since, self.stream.condition(now).last_frame_at
-        is_blind = since is not None and (last is None or last < since)
-        if is_blind and since is not None and now - since > FIRST_FRAME_WITHIN:
-            return StreamFailure(code=StreamErrorCode.NO_KEYFRAME, detail="nothing that came could be decoded")
-        return None
+    async def _failure(self, dialing: asyncio.Future[StreamFailure]) -> StreamFailure:
+        """How it ends, by itself or because no frames come."""
+        while not dialing.done():
+            await asyncio.wait([dialing], timeout=LOOK_EVERY)
+            if not dialing.done() and (stall := self.stream.stall(self._clock.boot())):
+                return stall
+        return dialing.result()
 
     def _held_back(self) -> float | None:
         """How long to wait for a login that others try, or that is parked."""
@@ -101,17 +100,26 @@ class Watcher:
             self.stream.lost(StreamErrorCode.RTSP_AUTH_FAILED, substate=Substate.PARKED)
         return HELD_BACK
 
-    def _rest(self, failure: StreamFailure, *, worked_for: float) -> float:
-        now = self._clock.boot()
+    def _rest(self, failure: StreamFailure) -> float:
         substate = Substate.STALLED if failure.code is StreamErrorCode.FRAME_STALL else None
-        self.stream.lost(failure.code, substate=substate)
+        ran_for = self.stream.lost(failure.code, substate=substate)
         if self._spec.login is not None and failure.is_login_refused:
-            self._logins.refused(self._spec.login, now)
+            self._logins.refused(self._spec.login, self._clock.boot())
         elif self._spec.login is not None:
             self._logins.gave_up(self._spec.login)
-        return self._backoff.failed(after=worked_for)
+        if failure.is_change and ran_for >= AGAIN_AFTER:
+            return 0.0
+        return self._backoff.failed(after=ran_for)
 
-    def _worked_for(self, began: float) -> float:
-        last = self.stream.condition(self._clock.boot()).last_frame_at
-        since = self._playing_since
-        return 0.0 if last is None or since is None or last < began else last - since
+
+async def _hung_up(dialing: asyncio.Future[StreamFailure]) -> None:
+    """Ends a dial and waits until its session is given back, also when it is cancelled meanwhile."""
+    dialing.cancel()
+    cancelled: asyncio.CancelledError | None = None
+    while not dialing.done():
+        try:
+            await asyncio.wait([dialing])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled

@@ -9,7 +9,7 @@ passed stamps nothing, and a Worker that is not told more stops by itself.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from random import Random
 from typing import Any, Protocol
@@ -38,7 +38,6 @@ from streamward.vision.watchdog import Seen, StatusUpdate, Watchdog
 
 TELL_EVERY = 0.2  # seconds between two looks at what is to be told
 RATE_EVERY = 5.0  # seconds over which frames a second are reckoned
-REPEAT_EVERY = 5.0  # seconds between two words about a failure that comes with each frame
 _DIALING = BackoffSpec(first=1.0, longest=60.0, steady=30.0)
 
 
@@ -119,7 +118,6 @@ class _Watched:
     has_dialed: bool = False
     has_shown: bool = False
     last_word: LastWord = LastWord()
-    troubles: dict[StreamErrorCode, float] = field(default_factory=dict)  # when each was last told
 
 
 class Worker:
@@ -242,7 +240,7 @@ class Worker:
         watched = self._watched.get(camera_id)
         if watched is None:
             return
-        watched.watcher.stream.frame(arrived_at)
+        watched.watcher.stream.frame(arrived_at, self._parts.clock.boot())
         if not watched.has_shown:
             watched.has_shown = True
             self._parts.ear.showing(camera_id, arrived_at)
@@ -252,6 +250,8 @@ class Worker:
         now = self._parts.clock.boot()
         watched = self._watched.get(seen.camera_id)
         self._looked += 1
+        if watched is not None:
+            watched.watcher.stream.looked(seen.picture, now)
         if watched is None or watched.emits_after is None or seen.arrived_at <= watched.emits_after:
             return
         stamp = self._parts.stamps.stamp(seen.camera_id, arrived=seen.arrived_at, now=now)
@@ -328,11 +328,8 @@ class Worker:
         watched = self._watched.get(update.camera_id)
         if watched is None or not isinstance(update.what, StreamErrorCode):
             return
-        if update.at - watched.troubles.get(update.what, -REPEAT_EVERY) < REPEAT_EVERY:
+        if not watched.watcher.trouble(StreamFailure(code=update.what, detail=update.detail)):
             self.metrics.failed(update.camera_id, update.what)
-            return
-        watched.troubles[update.what] = update.at
-        self._tell_failure(watched.source, StreamFailure(code=update.what, detail=update.detail))
 
     def _tell_failure(self, source: Source, failure: StreamFailure, *, retry_in: float = 0.0) -> None:
         now, camera_id = self._parts.clock.boot(), CameraId(source.camera_uuid)
@@ -371,7 +368,12 @@ class _Line:
         self._dialed(self._watcher.camera_id)
 
     def unit(self, unit: ArrivedUnit) -> None:
-        self._pipeline.offer(self._watcher.camera_id, unit)
+        self._watcher.stream.unit(unit.arrived_at)
+        if not unit.is_damaged:
+            self._pipeline.offer(self._watcher.camera_id, unit)
+
+    def trouble(self, trouble: StreamFailure) -> None:
+        self._watcher.trouble(trouble)
 
 
 def _latency(inference_s: float, e2e_s: float) -> wire.Latency:

@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from streamward.model.stream_error import StreamFailure
 from streamward.model.video import VideoCodec
 from streamward.vision.lane import ArrivedUnit
 
@@ -15,4 +16,8 @@ class CameraListener(Protocol):
 
     def unit(self, unit: ArrivedUnit) -> None:
         """One whole picture came."""
+        ...
+
+    def trouble(self, trouble: StreamFailure) -> None:
+        """Something was wrong, and the stream goes on."""
         ...

@@ -22,6 +22,7 @@ class ArrivedUnit:
     content: bytes
     is_keyframe: bool
     arrived_at: float
+    is_damaged: bool = False  # a picture that it needs may be missing: it would be seen, but smeared
 
 
 @dataclass(slots=True)

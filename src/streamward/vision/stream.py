@@ -1,8 +1,12 @@
 """How one stream does, and when to tell: the watchdog of a camera without a clock of its own.
 
     dialing → CONNECTING ──a frame was decoded──→ STREAMING
-                  ↑                                  │ no frame for STALL_AFTER, or the connection is lost
+                  ↑                                  │ it stalls, or the connection is lost
                   └──────────── dials again ── DISCONNECTED
+
+A stream stalls when no whole picture comes, when none of those that come can be decoded, or when all of them show the
+same. The last is a reason to dial again once: a camera that then still shows that picture is left alone and told as
+stalled, for there are scenes in which nothing moves.
 
 Every change is told at once, and how it stands every few seconds. Frames per second are those of the last seconds, so
 that a stream that has stopped is seen to slow down.
@@ -12,10 +16,19 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from streamward.model.status import StreamState, Substate
+from streamward.model.stream_error import StreamErrorCode, StreamFailure
 
-STALL_AFTER = 4.0  # seconds without a frame
-STEADY_AFTER = 30.0  # seconds of frames after which past failures are forgotten
+STALL_AFTER = 4.0  # seconds without a whole picture, or without one that could be decoded
+FROZEN_AFTER = 25.0  # seconds of the very same picture
+FIRST_FRAME_WITHIN = 10.0  # seconds for the first keyframe of a camera that plays
 _RECKONED_OVER = 5.0  # seconds
+_DECODED_WITHIN = 1.0  # seconds by which a good picture may be decoded after damage that came behind it
+
+SILENT = StreamFailure(code=StreamErrorCode.FRAME_STALL, detail="no whole picture came for a while")
+UNREADABLE = StreamFailure(code=StreamErrorCode.FRAME_STALL, detail="pictures come, but none could be decoded")
+FROZEN = StreamFailure(code=StreamErrorCode.FRAME_STALL, detail="the picture is frozen: it does not change at all")
+BLIND = StreamFailure(code=StreamErrorCode.NO_KEYFRAME, detail="no picture to begin with came")
+BROKEN = StreamFailure(code=StreamErrorCode.CORRUPT_STREAM, detail="too much is lost or wrong to show a picture")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +43,30 @@ class Condition:
 
 
 @dataclass(slots=True)
+class _Session:
+    """What came since the camera began to play."""
+
+    began_at: float
+    unit_at: float  # the latest whole picture; at first when it began
+    first_frame_at: float | None = None
+    decoded_at: float | None = None
+    damaged_at: float | None = None
+    same_since: float | None = None  # since when looks have shown one picture
+
+    @property
+    def ran_for(self) -> float:
+        """Seconds from the first to the latest frame."""
+        if self.first_frame_at is None or self.decoded_at is None:
+            return 0.0
+        return self.decoded_at - self.first_frame_at
+
+    def blame(self, stall: StreamFailure, *, since: float) -> StreamFailure:
+        """What a stall comes from: damage since the last good thing, if there was any."""
+        is_damaged = self.damaged_at is not None and self.damaged_at >= since - _DECODED_WITHIN
+        return BROKEN if is_damaged else stall
+
+
+@dataclass(slots=True)
 class StreamWatch:
     """What is known of one camera's stream; instants are boot-time."""
 
@@ -38,40 +75,75 @@ class StreamWatch:
     _substate: Substate | None = None
     _error_code: str | None = None
     _last_frame_at: float | None = None
-    _streaming_since: float | None = None
+    _session: _Session | None = None
+    _picture: int | None = None  # a sum over the latest one that was looked at
+    _is_still: bool = False  # that picture was there before and after a new connection
     _frames: deque[float] = field(default_factory=deque)
     _told: tuple[StreamState, Substate | None, str | None] | None = None
     _told_at: float = 0.0
 
     def dialing(self) -> None:
         """A connection is being made."""
-        self._state, self._substate = StreamState.CONNECTING, None
+        self._state, self._substate, self._session = StreamState.CONNECTING, None, None
 
-    def connected(self) -> None:
+    def connected(self, now: float) -> None:
         """The camera plays, but nothing could be decoded yet."""
         self._substate = Substate.WAITING_FOR_KEYFRAME
+        self._session = _Session(began_at=now, unit_at=now)
 
-    def frame(self, now: float) -> None:
-        """A frame was decoded."""
-        if self._state is not StreamState.STREAMING:
-            self._state, self._streaming_since = StreamState.STREAMING, now
-        self._substate = self._error_code = None
-        self._last_frame_at = now
-        self._frames.append(now)
+    def unit(self, now: float) -> None:
+        """A whole picture came, whether or not it can be decoded."""
+        if self._session is not None:
+            self._session.unit_at = now
 
-    def lost(self, code: str, *, substate: Substate | None = None) -> None:
-        """The connection failed or ended."""
+    def damaged(self, now: float) -> None:
+        """Something of the stream was lost or wrong."""
+        if self._session is not None:
+            self._session.damaged_at = now
+
+    def frame(self, arrived_at: float, now: float) -> None:
+        """A frame that arrived then was decoded now."""
+        session = self._session
+        if session is None:
+            return  # of a connection that is no more
+        session.decoded_at = now
+        if session.first_frame_at is None:
+            session.first_frame_at = now
+        self._state = StreamState.STREAMING
+        self._substate = Substate.STALLED if self._is_still else None
+        self._error_code = FROZEN.code if self._is_still else None
+        self._last_frame_at = arrived_at
+        self._frames.append(arrived_at)
+
+    def looked(self, picture: int, now: float) -> None:
+        """A frame with that sum was looked at."""
+        session = self._session
+        if session is None:
+            return
+        if picture != self._picture:
+            self._picture, self._is_still, session.same_since = picture, False, now
+        elif session.same_since is None:
+            session.same_since = now
+
+    def lost(self, code: StreamErrorCode, *, substate: Substate | None = None) -> float:
+        """The connection failed or ended; returns for how many seconds it had shown frames."""
         self._state, self._substate, self._error_code = StreamState.DISCONNECTED, substate, code
-        self._streaming_since = None
+        session, self._session = self._session, None
+        return 0.0 if session is None else session.ran_for
 
-    def is_stalled(self, now: float) -> bool:
-        """Whether a stream that should run does not."""
-        since = self._last_frame_at
-        return self._state is StreamState.STREAMING and since is not None and now - since >= STALL_AFTER
-
-    def is_steady(self, now: float) -> bool:
-        """Whether it has run well for so long that past failures do not count."""
-        return self._streaming_since is not None and now - self._streaming_since >= STEADY_AFTER
+    def stall(self, now: float) -> StreamFailure | None:
+        """Why a stream that should run does not; None: it does, or is not expected to yet."""
+        session = self._session
+        if session is None:
+            return None
+        if now - session.unit_at >= STALL_AFTER:
+            return session.blame(SILENT, since=session.unit_at)
+        if session.decoded_at is None:
+            is_late = now - session.began_at >= FIRST_FRAME_WITHIN
+            return session.blame(BLIND, since=session.began_at) if is_late else None
+        if now - session.decoded_at >= STALL_AFTER:
+            return session.blame(UNREADABLE, since=session.decoded_at)
+        return self._freeze(session, now)
 
     def condition(self, now: float) -> Condition:
         """How it stands."""
@@ -92,3 +164,9 @@ class StreamWatch:
             return None
         self._told, self._told_at = mark, now
         return self.condition(now)
+
+    def _freeze(self, session: _Session, now: float) -> StreamFailure | None:
+        if self._is_still or session.same_since is None or now - session.same_since < FROZEN_AFTER:
+            return None
+        self._is_still = True
+        return FROZEN

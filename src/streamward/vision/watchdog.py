@@ -33,6 +33,7 @@ class Seen:
     arrived_at: float  # boot-time
     detections: Detections
     inference_s: float
+    picture: int  # a sum over what the detector was shown: the same for the same picture
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

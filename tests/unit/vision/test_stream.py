@@ -1,44 +1,137 @@
 """How a stream does."""
 
+import pytest
+
 from streamward.model.status import StreamState, Substate
-from streamward.vision.stream import STALL_AFTER, STEADY_AFTER, StreamWatch
+from streamward.model.stream_error import StreamErrorCode
+from streamward.vision.stream import (
+    BLIND,
+    BROKEN,
+    FIRST_FRAME_WITHIN,
+    FROZEN,
+    FROZEN_AFTER,
+    SILENT,
+    STALL_AFTER,
+    UNREADABLE,
+    StreamWatch,
+)
+
+FPS = 10
 
 
-def streaming(until: float, *, fps: int = 10) -> StreamWatch:
-    watch = StreamWatch()
+def playing(watch: StreamWatch | None = None, *, at: float = 0.0) -> StreamWatch:
+    watch = watch or StreamWatch()
     watch.dialing()
-    watch.connected()
-    for number in range(int(until * fps) + 1):
-        watch.frame(number / fps)
+    watch.connected(at)
     return watch
+
+
+def show(watch: StreamWatch, since: float, until: float, *, picture: int | None = None) -> StreamWatch:
+    """Frames from one moment to another, each with a picture of its own unless told."""
+    for number in range(int(since * FPS), int(until * FPS) + 1):
+        now = number / FPS
+        watch.unit(now)
+        watch.frame(now, now)
+        watch.looked(number if picture is None else picture, now)
+    return watch
+
+
+def streaming(until: float) -> StreamWatch:
+    return show(playing(), 0.0, until)
 
 
 def test_a_stream_streams_with_its_first_frame():
     watch = StreamWatch()
     watch.dialing()
     assert watch.condition(0.0).state is StreamState.CONNECTING
-    watch.connected()
-    assert watch.condition(0.0).substate is Substate.WAITING_FOR_KEYFRAME
-    watch.frame(1.0)
-    condition = watch.condition(1.0)
+    watch.connected(0.5)
+    assert watch.condition(0.5).substate is Substate.WAITING_FOR_KEYFRAME
+    watch.frame(1.0, 1.1)
+    condition = watch.condition(1.1)
     assert (condition.state, condition.substate, condition.last_frame_at) == (StreamState.STREAMING, None, 1.0)
 
 
-def test_a_stream_without_frames_is_stalled():
+def test_a_stream_to_which_nothing_comes_any_more_is_stalled():
     watch = streaming(10)
-    assert not watch.is_stalled(10 + STALL_AFTER - 0.1)
-    assert watch.is_stalled(10 + STALL_AFTER)
-    watch.lost("FRAME_STALL", substate=Substate.STALLED)
-    assert not watch.is_stalled(20)
+    assert watch.stall(10 + STALL_AFTER - 0.1) is None
+    assert watch.stall(10 + STALL_AFTER) is SILENT
+    watch.lost(StreamErrorCode.FRAME_STALL, substate=Substate.STALLED)
+    assert watch.stall(20) is None
     condition = watch.condition(20)
     assert (condition.state, condition.substate) == (StreamState.DISCONNECTED, Substate.STALLED)
     assert condition.error_code == "FRAME_STALL"
 
 
-def test_a_stream_that_never_had_a_frame_is_not_stalled_but_connecting():
+def test_a_camera_that_plays_and_sends_nothing_is_stalled():
+    watch = playing(at=3.0)
+    assert watch.stall(3 + STALL_AFTER - 0.1) is None
+    assert watch.stall(3 + STALL_AFTER) is SILENT
+
+
+def test_a_camera_that_is_being_dialed_is_not_stalled():
     watch = StreamWatch()
     watch.dialing()
-    assert not watch.is_stalled(100)
+    watch.unit(1.0)
+    watch.damaged(1.0)
+    watch.looked(1, 1.0)
+    assert watch.stall(100) is None
+
+
+def test_pictures_without_one_to_begin_with_are_borne_a_little_longer():
+    watch = playing()
+    for second in range(int(FIRST_FRAME_WITHIN)):
+        assert watch.stall(second) is None
+        watch.unit(second)
+    assert watch.stall(FIRST_FRAME_WITHIN) is BLIND
+    watch.damaged(FIRST_FRAME_WITHIN)
+    assert watch.stall(FIRST_FRAME_WITHIN) is BROKEN
+
+
+def test_pictures_that_cannot_be_decoded_are_a_stall():
+    watch = streaming(10)
+    watch.unit(10 + STALL_AFTER)
+    assert watch.stall(10 + STALL_AFTER) is UNREADABLE
+
+
+@pytest.mark.parametrize("came_at", [10, 10 + STALL_AFTER])
+def test_a_stall_amid_damage_is_told_as_damage(came_at: float):
+    watch = streaming(10)
+    watch.unit(came_at)
+    watch.damaged(11)
+    assert watch.stall(10 + STALL_AFTER) is BROKEN
+
+
+def test_damage_long_before_is_not_blamed():
+    watch = streaming(10)
+    watch.damaged(8)
+    assert watch.stall(10 + STALL_AFTER) is SILENT
+
+
+def test_a_picture_that_does_not_change_is_frozen():
+    watch = show(streaming(5), 5, 5 + FROZEN_AFTER - 0.1, picture=7)
+    assert watch.stall(5 + FROZEN_AFTER - 0.1) is None
+    show(watch, 5 + FROZEN_AFTER, 5 + FROZEN_AFTER, picture=7)
+    assert watch.stall(5 + FROZEN_AFTER) is FROZEN
+
+
+def test_a_picture_that_is_frozen_after_another_dial_too_is_told_and_left_alone():
+    watch = show(playing(), 0, FROZEN_AFTER, picture=7)
+    assert watch.stall(FROZEN_AFTER) is FROZEN
+    watch.lost(FROZEN.code, substate=Substate.STALLED)
+    show(playing(watch, at=30), 30, 90, picture=7)
+    assert watch.stall(90) is None
+    condition = watch.condition(90)
+    assert (condition.state, condition.substate) == (StreamState.STREAMING, Substate.STALLED)
+    assert condition.error_code == "FRAME_STALL"
+    show(watch, 91, 92)
+    assert watch.condition(92).substate is None
+
+
+def test_a_picture_that_froze_in_another_connection_is_given_its_time_anew():
+    watch = show(playing(), 0, FROZEN_AFTER - 1, picture=7)
+    watch.lost(StreamErrorCode.TCP_REFUSED)
+    show(playing(watch, at=30), 30, 40, picture=7)
+    assert watch.stall(40) is None
 
 
 def test_frames_a_second_are_those_of_the_last_seconds():
@@ -48,25 +141,29 @@ def test_frames_a_second_are_those_of_the_last_seconds():
     assert watch.condition(26).fps == 0
 
 
-def test_failures_are_forgotten_after_steady_frames():
+def test_how_long_it_ran_is_known_when_it_is_lost():
+    assert streaming(12).lost(StreamErrorCode.TCP_REFUSED) == 12
+    assert playing().lost(StreamErrorCode.TCP_REFUSED) == 0
+    assert StreamWatch().lost(StreamErrorCode.TCP_REFUSED) == 0
+
+
+def test_a_frame_of_a_connection_that_was_lost_changes_nothing():
     watch = streaming(1)
-    assert not watch.is_steady(STEADY_AFTER - 1)
-    assert watch.is_steady(STEADY_AFTER)
-    watch.lost("TCP_REFUSED")
-    assert not watch.is_steady(1000)
+    watch.lost(StreamErrorCode.TCP_REFUSED)
+    watch.frame(1.1, 1.2)
+    assert watch.condition(1.2).state is StreamState.DISCONNECTED
 
 
 def test_changes_are_told_at_once_and_the_rest_every_few_seconds():
-    watch = StreamWatch()
-    watch.dialing()
+    watch = playing()
     assert watch.due(0.0) is not None
     assert watch.due(4.9) is None
     assert watch.due(5.0) is not None
-    watch.frame(5.1)
+    watch.frame(5.1, 5.1)
     told = watch.due(5.1)
     assert told is not None
     assert told.state is StreamState.STREAMING
-    watch.frame(5.2)
+    watch.frame(5.2, 5.2)
     assert watch.due(5.2) is None
-    watch.lost("TCP_REFUSED")
+    watch.lost(StreamErrorCode.TCP_REFUSED)
     assert watch.due(5.3) is not None

@@ -136,7 +136,7 @@ class RtpReader:
             self._parameters.learn(nal)
         self._order = Order(spec.window)
         self._ssrc = -1  # none yet
-        self._foreign: int | None = None  # the payload type that was last told of
+        self._foreign: int | None = None  # the payload type that was told of since the unit before
         self._unit = UnitBuffer()
         self._timestamp = -1  # of the unit in the making; -1: none
         self._spoilt: DropReason | None = None
@@ -242,7 +242,7 @@ class RtpReader:
         unit, timestamp = self._unit, self._timestamp
         reason = self._spoilt or self._doubt(unit, timestamp)
         self._unit, self._timestamp, self._spoilt, self._follows_gap = UnitBuffer(), -1, None, False
-        self._closed = timestamp
+        self._closed, self._foreign = timestamp, None
         if reason is not None:
             self._is_damaged = self._is_damaged or not unit.kinds & DISPOSABLE
             return [UnitDropped(reason)]

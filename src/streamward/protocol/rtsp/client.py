@@ -28,7 +28,7 @@ from streamward.protocol.rtsp.authentication import Login, LoginVerdict
 from streamward.protocol.rtsp.framing import Broken, Channels, Interleaved, Skipped, StreamDecoder, interleave
 from streamward.protocol.rtsp.message import Headers, Method, Reply, Request, Status, UnsendableMessage
 
-ANSWER_WITHIN = 5.0  # seconds for each step
+ANSWER_WITHIN = 4.5  # seconds for each step: what blocks is over within 5
 GOODBYE_WITHIN = 1.0
 DEFAULT_TIMEOUT = 60.0  # seconds, RFC 2326: what a server means that names none
 LONGEST_KEEP_ALIVE = 30.0

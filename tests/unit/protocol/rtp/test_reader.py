@@ -174,8 +174,15 @@ def test_another_sender_begins_anew():
 
 
 def test_packets_of_another_type_are_passed_over():
-    foreign = [packet[:1] + b"\x62" + packet[2:] for packet in flat(cut([STREAM[0]]))]
+    foreign = [packet[:1] + b"\x62" + packet[2:] for packet in flat(cut())]
     assert read(foreign) == [PayloadTypeChanged(98)]
+
+
+def test_another_type_is_told_again_after_a_picture():
+    first, own, last = cut()[:3]
+    foreign = [[packet[:1] + b"\x62" + packet[2:] for packet in part] for part in (first, last)]
+    found = read([*foreign[0], *own, *foreign[1]])
+    assert [each for each in found if isinstance(each, PayloadTypeChanged)] == [PayloadTypeChanged(98)] * 2
 
 
 def test_bytes_that_are_no_packet_are_told_of():
