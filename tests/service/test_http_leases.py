@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from streamward.leases.facts import LeasesLost
 from streamward.model.camera import LeasePolicyName
 from tests.support.app import ControlUnderTest, instant
 from tests.support.clocks import START
@@ -124,6 +125,17 @@ async def test_batch_acquire_gives_free_cameras_up_to_the_limit(control: Control
 async def test_batch_acquire_without_registration_is_409(control: ControlUnderTest) -> None:
     answer = await control.runner().post("/v1/leases/cameras/acquire", {"runner_id": "r1", "limit": 2})
     assert (answer.status_code, answer.json()["reason"]) == (409, "incarnation-ended")
+
+
+async def test_a_renewal_that_names_many_lost_cameras_is_one_fact(control: ControlUnderTest) -> None:
+    await control.runner().post(ACQUIRE, asking())
+    told: list[object] = []
+    control.journal.subscribe(told.append)
+    named = [{"camera_uuid": f"gone-{number}", "version": 1} for number in range(1000)]
+    answer = await control.runner().post("/v1/leases/cameras/renew", {"runner_id": "r1", "cameras": named})
+    assert len(answer.json()["lost"]) == 1000
+    (lost,) = [fact for fact in told if isinstance(fact, LeasesLost)]
+    assert (lost.runner_id, lost.count, lost.cameras[:2], len(lost.cameras)) == ("r1", 1000, ("gone-0", "gone-1"), 5)
 
 
 async def test_batch_renew_tells_kept_lost_and_unlisted(control: ControlUnderTest) -> None:

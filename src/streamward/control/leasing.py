@@ -37,6 +37,7 @@ _SENTENCES = {
     DenialReason.NO_CAPACITY: "the runner holds as many cameras as it may",
 }
 
+MOST_NAMED = 5  # cameras in one fact
 ENDED = Denied(DenialReason.INCARNATION_ENDED)
 NOT_OWNER = Problem(title="Not owner", status=404, detail="this lease is not the runner's", reason="not-owner")
 
@@ -238,9 +239,11 @@ class LeaseService:
 
     async def _renew(self, renewal: Renewal) -> Renewed | Denied:
         outcome = await self._store.renew(renewal)
-        if isinstance(outcome, Renewed):
-            for camera_id in outcome.lost:
-                self._journal.record(facts.LeaseLost(camera_id=camera_id, runner_id=renewal.owner.runner_id))
+        if isinstance(outcome, Renewed) and outcome.lost:
+            lost = facts.LeasesLost(
+                runner_id=renewal.owner.runner_id, count=len(outcome.lost), cameras=outcome.lost[:MOST_NAMED]
+            )
+            self._journal.record(lost)
         return outcome
 
     def _note_acquired(self, owner: Owner, outcome: Granted | Denied, *, camera_id: CameraId | None) -> None:

@@ -27,11 +27,12 @@ class LeaseDenied:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeaseLost:
-    """A runner renewed a lease that was no longer its own."""
+class LeasesLost:
+    """A runner's renewal named leases that were no longer its own; one fact for all, for they may be thousands."""
 
-    camera_id: CameraId
     runner_id: RunnerId
+    count: int
+    cameras: tuple[CameraId, ...]  # the first few
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

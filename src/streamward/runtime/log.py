@@ -73,7 +73,7 @@ def event_name(kind: type) -> str:
 
 
 def error_code(error: BaseException) -> str:
-    """An error's class as programs read it: `LeaseLost` is `LEASE_LOST`."""
+    """An error's class as programs read it: `StoreUnavailable` is `STORE_UNAVAILABLE`."""
     return "_".join(_WORD.findall(type(error).__name__)).upper()
 
 
