@@ -1,32 +1,15 @@
 """A Worker without a Manager, against the real application: it runs what it holds, and nothing else."""
 
-from typing import Any
-
 import pytest
 
 from streamward.leases.lease import Owner
 from streamward.leases.policy import FAST, trusted_for
 from streamward.model.ids import CameraId, Incarnation, RunnerId
-from streamward.protocol import codec
-from streamward.protocol.problem import Problem
 from streamward.runner.own_leases import OwnLeases
 from tests.support.app import ControlUnderTest
+from tests.support.links import InProcess
 
 ONE, TWO = CameraId("cam-1"), CameraId("cam-2")
-
-
-class InProcess:
-    """The control plane without a network; it can be away."""
-
-    def __init__(self, control: ControlUnderTest, runner_id: str) -> None:
-        self._client = control.runner(runner_id)
-        self.is_away = False
-
-    async def post(self, path: str, message: Any, kind: type[Any], *, within: float) -> Any:
-        if self.is_away:
-            return None
-        answer = await self._client.call("POST", path, content=codec.encode(message))
-        return codec.decode(answer.content, Problem if answer.is_error else kind)
 
 
 class Fleet:

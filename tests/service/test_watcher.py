@@ -4,16 +4,18 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from random import Random
 
+from streamward.leases.logins import PARKED_FOR, login_id
 from streamward.model.ids import CameraId
+from streamward.model.secret import Secret
 from streamward.model.status import StreamState, Substate
 from streamward.model.stream_error import StreamErrorCode, StreamFailure
+from streamward.runner.logins import LocalLogins
 from streamward.runner.watcher import Watcher, WatcherSpec
 from streamward.runtime import virtual_time
 from streamward.runtime.backoff import Backoff, BackoffSpec
-from streamward.vision.logins import PARKED_FOR, LoginGuard, LoginKey
 from tests.support.clocks import LoopClock
 
-LOGIN = LoginKey("192.0.2.7", 554, "ada", 1)
+LOGIN = login_id("192.0.2.7", 554, Secret("ada"), version=1)
 REFUSED = StreamFailure(code=StreamErrorCode.TCP_REFUSED, detail="nobody listens")
 CHANGED = StreamFailure(code=StreamErrorCode.CODEC_UNSUPPORTED, detail="it changed", is_change=True)
 LOSS = StreamFailure(code=StreamErrorCode.CORRUPT_STREAM, detail="3 packets were lost")
@@ -25,14 +27,15 @@ Script = Callable[[Watcher], Awaitable[StreamFailure]]
 class Story:
     """A watcher whose dials follow a script, and what it told."""
 
-    def __init__(self, script: Script, *, logins: LoginGuard | None = None) -> None:
+    def __init__(self, script: Script, *, name: str = "cam-1", logins: LocalLogins | None = None) -> None:
         self.dials: list[float] = []
         self.told: list[tuple[StreamErrorCode, float]] = []
         self.told_at: list[float] = []
         self._script = script
-        spec = WatcherSpec(camera_id=CameraId("cam-1"), login=LOGIN, dial=self._dial, tell=self._tell)
+        spec = WatcherSpec(camera_id=CameraId(name), login=LOGIN, dial=self._dial, tell=self._tell)
         backoff = Backoff(BackoffSpec(first=1.0, longest=60.0, steady=30.0), Random(1))
-        self.watcher = Watcher(spec, clock=LoopClock(), backoff=backoff, logins=logins or LoginGuard())
+        shared = logins or LocalLogins(clock=LoopClock())
+        self.watcher = Watcher(spec, clock=LoopClock(), backoff=backoff, logins=shared)
 
     async def _dial(self, watcher: Watcher) -> StreamFailure:
         self.dials.append(LoopClock().boot())
@@ -219,8 +222,8 @@ def test_a_login_is_refused_twice_and_then_parked():
 
 def test_cameras_with_one_credential_share_its_two_tries():
     async def story() -> None:
-        logins = LoginGuard()
-        many = [Story(bad_login, logins=logins) for _ in range(5)]
+        logins = LocalLogins(clock=LoopClock())
+        many = [Story(bad_login, name=f"cam-{number}", logins=logins) for number in range(5)]
         await asyncio.gather(*(each.run(300) for each in many))
         assert sum(len(each.dials) for each in many) == 2
 

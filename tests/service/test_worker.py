@@ -21,6 +21,7 @@ from streamward.protocol import codec
 from streamward.protocol.events import DetectionEvent, StreamFailed
 from streamward.protocol.shards import ShardConfig, Source
 from streamward.protocol.streams import StreamReport
+from streamward.runner.logins import LocalLogins
 from streamward.runner.worker import LastWord, Worker, WorkerParts
 from streamward.runtime.clock import SystemClock
 from streamward.vision.detector import Detector, DetectorUnusable
@@ -154,6 +155,7 @@ class Plant:
             decoder=Decoder,
             dial=self._dial,
             login=lambda _source: None,
+            logins=LocalLogins(clock=SystemClock()),
             stamps=Leases(set(held)),
             sink=self.heard,
             ear=self.heard,

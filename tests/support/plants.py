@@ -12,6 +12,7 @@ from streamward.drivers.camera import CameraAddress
 from streamward.drivers.decoder import Decoder
 from streamward.drivers.detectors.colour import ColourDetector
 from streamward.leases.fence import Stamp
+from streamward.leases.logins import LoginId
 from streamward.model.address_policy import AddressPolicy, parse_network
 from streamward.model.ids import CameraId
 from streamward.model.secret import Secret
@@ -21,10 +22,10 @@ from streamward.protocol.events import StreamFailed
 from streamward.protocol.fields import ClearText
 from streamward.protocol.shards import ShardConfig, Source
 from streamward.protocol.streams import StreamReport
+from streamward.runner.logins import LocalLogins, login_of
 from streamward.runner.worker import Worker, WorkerParts
 from streamward.runtime.clock import SystemClock
 from streamward.vision.camera import CameraListener
-from streamward.vision.logins import LoginKey
 from tests.support.builders import START
 
 HERE = AddressPolicy(allow=(parse_network("127.0.0.0/8"),))
@@ -71,6 +72,7 @@ class CameraPlant:
             decoder=Decoder,
             dial=self._dial,
             login=self._login,
+            logins=LocalLogins(clock=self._clock),
             stamps=self,
             sink=self,
             ear=_Deaf(),
@@ -130,9 +132,7 @@ class CameraPlant:
     async def _dial(self, source: Source, listener: CameraListener) -> StreamFailure:
         return await camera.watch(self._cameras[source.camera_uuid], listener, clock=self._clock)
 
-    def _login(self, source: Source) -> LoginKey | None:
+    def _login(self, source: Source) -> LoginId | None:
         address = self._cameras[source.camera_uuid]
-        if address.credential is None:
-            return None
         number = list(self._cameras).index(source.camera_uuid)  # each has its own, so that none waits for another
-        return LoginKey(address.url.host, address.port, address.credential.user.reveal(), number)
+        return login_of(address.url, address.credential, version=number)

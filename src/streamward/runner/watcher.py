@@ -8,18 +8,19 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from streamward.leases.logins import LoginId, LoginOutcome, Permission
 from streamward.model.ids import CameraId
 from streamward.model.status import Substate
 from streamward.model.stream_error import StreamErrorCode, StreamFailure
+from streamward.runner.logins import Logins
 from streamward.runtime.backoff import Backoff
 from streamward.runtime.clock import Clock
-from streamward.vision.logins import LoginGuard, LoginKey, Permission
 from streamward.vision.stream import StreamWatch
 from streamward.vision.trouble import Troubles
 
 LOOK_EVERY = 0.5  # seconds between two looks at whether frames come
 AGAIN_AFTER = 5.0  # seconds of frames after which a camera that changed is dialed again without a rest
-HELD_BACK = 1.0  # seconds until a login that somebody else tries is asked for again
+PARKED_LOOK = 1.0  # seconds between two looks at whether a parked login may go again
 
 
 Dial = Callable[["Watcher"], Awaitable[StreamFailure]]
@@ -31,7 +32,7 @@ class WatcherSpec:
     """One camera, and what its watcher uses."""
 
     camera_id: CameraId
-    login: LoginKey | None
+    login: LoginId | None
     dial: Dial
     tell: Tell
 
@@ -39,7 +40,7 @@ class WatcherSpec:
 class Watcher:
     """One camera."""
 
-    def __init__(self, spec: WatcherSpec, *, clock: Clock, backoff: Backoff, logins: LoginGuard) -> None:
+    def __init__(self, spec: WatcherSpec, *, clock: Clock, backoff: Backoff, logins: Logins) -> None:
         self.camera_id = spec.camera_id
         self.stream = StreamWatch()
         self._spec = spec
@@ -51,8 +52,7 @@ class Watcher:
     def connected(self) -> None:
         """The dial says that the camera plays; its login, if it had one, was good."""
         self.stream.connected(self._clock.boot())
-        if self._spec.login is not None:
-            self._logins.accepted(self._spec.login)
+        self._tell_login(LoginOutcome.ACCEPTED)
 
     def trouble(self, trouble: StreamFailure) -> bool:
         """Something is wrong with the stream, and it goes on; returns whether that is told, or only counted."""
@@ -67,8 +67,8 @@ class Watcher:
     async def run(self) -> None:
         """Until it is cancelled."""
         while True:
-            held = self._held_back()
-            await asyncio.sleep(await self._dial_once() if held is None else held)
+            may_go = await self._may_log_in()
+            await asyncio.sleep(await self._dial_once() if may_go else PARKED_LOOK)
 
     async def _dial_once(self) -> float:
         """Returns how long to rest; what happened is told before the session is given back, which may take a while."""
@@ -90,26 +90,25 @@ class Watcher:
                 return stall
         return dialing.result()
 
-    def _held_back(self) -> float | None:
-        """How long to wait for a login that others try, or that is parked."""
+    async def _may_log_in(self) -> bool:
+        """Waits for a login that others try; a parked one is shown as such."""
         login = self._spec.login
-        permission = Permission.GO if login is None else self._logins.ask(login, self._clock.boot())
-        if permission is Permission.GO:
-            return None
-        if permission is Permission.PARKED:
-            self.stream.lost(StreamErrorCode.RTSP_AUTH_FAILED, substate=Substate.PARKED)
-        return HELD_BACK
+        if login is None or await self._logins.ask(self.camera_id, login) is Permission.GO:
+            return True
+        self.stream.lost(StreamErrorCode.RTSP_AUTH_FAILED, substate=Substate.PARKED)
+        return False
 
     def _rest(self, failure: StreamFailure) -> float:
         substate = Substate.STALLED if failure.code is StreamErrorCode.FRAME_STALL else None
         ran_for = self.stream.lost(failure.code, substate=substate)
-        if self._spec.login is not None and failure.is_login_refused:
-            self._logins.refused(self._spec.login, self._clock.boot())
-        elif self._spec.login is not None:
-            self._logins.gave_up(self._spec.login)
+        self._tell_login(LoginOutcome.REFUSED if failure.is_login_refused else LoginOutcome.GAVE_UP)
         if failure.is_change and ran_for >= AGAIN_AFTER:
             return 0.0
         return self._backoff.failed(after=ran_for)
+
+    def _tell_login(self, outcome: LoginOutcome) -> None:
+        if self._spec.login is not None:
+            self._logins.told(self.camera_id, self._spec.login, outcome)
 
 
 async def _hung_up(dialing: asyncio.Future[StreamFailure]) -> None:

@@ -15,6 +15,7 @@ from random import Random
 from typing import Any, Protocol
 
 from streamward.leases.fence import Stamp
+from streamward.leases.logins import LoginId
 from streamward.model.ids import CameraId
 from streamward.model.stream_error import StreamErrorCode, StreamFailure
 from streamward.model.video import VideoCodec
@@ -22,6 +23,7 @@ from streamward.protocol import events as wire
 from streamward.protocol.shards import ShardConfig, Source
 from streamward.protocol.streams import StreamReport
 from streamward.runner import hooks
+from streamward.runner.logins import Logins
 from streamward.runner.metrics import WorkerMetrics
 from streamward.runner.pipeline import FrameDecoder, Pipeline
 from streamward.runner.watcher import Watcher, WatcherSpec
@@ -30,7 +32,6 @@ from streamward.runtime.clock import Clock
 from streamward.vision.camera import CameraListener
 from streamward.vision.detector import Detector, DetectorUnusable
 from streamward.vision.lane import ArrivedUnit
-from streamward.vision.logins import LoginGuard, LoginKey
 from streamward.vision.readiness import UNSEEN, is_ready
 from streamward.vision.sampling import Sampler
 from streamward.vision.stream import Condition
@@ -91,7 +92,8 @@ class WorkerParts:
     detector: Callable[[str], Detector]  # by its name; raises DetectorUnusable
     decoder: Callable[[VideoCodec], FrameDecoder]
     dial: Dial
-    login: Callable[[Source], LoginKey | None]
+    login: Callable[[Source], LoginId | None]
+    logins: Logins
     stamps: Stamps
     sink: Sink
     ear: Ear
@@ -130,7 +132,6 @@ class Worker:
         own = hooks.Parts(on_frame=self._frame, on_seen=self._seen, on_trouble=self._troubled)
         self._hooks = hooks.Hooks(own, others=parts.watchdogs)
         self._pipeline = Pipeline(self._hooks, clock=parts.clock)
-        self._logins = LoginGuard()
         self._expected = {CameraId(source.camera_uuid) for source in config.sources if not source.do_not_process}
         self._watched: dict[CameraId, _Watched] = {}
         self._leaving: set[asyncio.Task[None]] = set()  # what gives its connection back
@@ -165,6 +166,7 @@ class Worker:
         finally:
             await asyncio.gather(*map(self.drop, list(self._watched)))
             await asyncio.gather(*self._leaving, return_exceptions=True)
+            await self._parts.logins.close()
             await self._pipeline.close()
 
     def add(self, source: Source, *, is_muted: bool = False) -> None:
@@ -186,7 +188,7 @@ class Worker:
             camera_id=camera_id, login=self._parts.login(source), dial=self._dialing(source), tell=self._failed
         )
         watcher = Watcher(
-            spec, clock=self._parts.clock, backoff=Backoff(_DIALING, self._parts.random), logins=self._logins
+            spec, clock=self._parts.clock, backoff=Backoff(_DIALING, self._parts.random), logins=self._parts.logins
         )
         watcher.stream.summary_every = self._config.telemetry.report_interval_seconds
         task = asyncio.get_running_loop().create_task(watcher.run(), name=f"watch {camera_id}")
