@@ -15,6 +15,8 @@ from streamward.protocol.rtsp.client import ClientSpec, Described, Ended, Failed
 from streamward.protocol.rtsp.framing import Interleaved
 
 PATIENCE = 60.0  # seconds: a busy machine is no failure
+# Not the recorder's own address: who dials 127.0.0.1 from there while nobody listens may connect to itself.
+ELSEWHERE = "127.0.0.9"
 T = TypeVar("T")
 
 
@@ -127,7 +129,7 @@ async def watching(
     *,
     credential: Credential | None = None,
     answer_within: float = PATIENCE,
-    come_from: str = "127.0.0.1",
+    come_from: str = ELSEWHERE,
     trust: ssl.SSLContext | None = None,
 ) -> AsyncIterator[Watch]:
     """Dials a camera; the connection is cut at the end, without giving the session back."""
