@@ -104,6 +104,7 @@ def _of_runners(names: Names) -> dict[str, dict[str, Any]]:
         "RegisterRunner": {**runner, "site_id": names.site_id},
         "Heartbeat": {**runner, "streams_owned": 0},
         "ReleaseAll": runner,
+        "AskReleaseToken": runner,
         "NamedDial": {**camera, "version": 1},
         "AskLogins": {
             **runner,

@@ -159,6 +159,7 @@ class Outcome:
     failpoints: str
     clean_after_s: float
     released: tuple[str, ...]
+    lingered: bool
     faults: tuple[str, ...]
 
 
@@ -217,6 +218,7 @@ def killed(role: str, rng: random.Random, *, end_within: float) -> Outcome:
             failpoints=failpoints,
             clean_after_s=round(seconds, 3),
             released=tuple(who.removeprefix("Bearer ") for who, _ in runner.desk.releases),
+            lingered="tree.lingers" in runner.log.read_text(),
             faults=tuple(faults),
         )
 

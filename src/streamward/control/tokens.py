@@ -7,7 +7,8 @@ back; it ends with its lifetime, when that name is revoked, or when the signing 
 """
 
 import secrets
-from datetime import timedelta
+from dataclasses import replace
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
@@ -115,6 +116,14 @@ class TokenMint:
         )
         return self._sign(caller, DEFAULT_LIFETIME, identity=identity)
 
+    def release(self, runner: Caller) -> tuple[str, datetime]:
+        """A token that ends this runner's incarnation and does nothing else, and until when it counts.
+
+        It is given to no identity, so it outlasts a change of it, and counts no more once the runner's name is revoked.
+        """
+        expires_at = self._clock.wall() + LONGEST_LIFETIME
+        return self._sign(replace(runner, only_releases=True), LONGEST_LIFETIME), expires_at.replace(microsecond=0)
+
     def _sign(self, caller: Caller, lifetime: timedelta, *, identity: Identity | None = None) -> str:
         if not timedelta(0) < lifetime <= LONGEST_LIFETIME:
             raise LifetimeRefused
@@ -130,6 +139,7 @@ class TokenMint:
             tenant=caller.tenant_id,
             idn=None if identity is None else identity.identity_id,
             rev=0 if identity is None else identity.revision,
+            only="release-all" if caller.only_releases else None,
         )
         signing = self._keys.signing
         return jwt.encode(
@@ -222,11 +232,13 @@ def _check_lifetime(claims: Claims, now: int) -> None:
 
 
 def _bearer(claims: Claims) -> Caller:
-    if claims.role is Role.RUNNER and claims.inc is None:
+    is_runner = claims.role is Role.RUNNER
+    if (is_runner and claims.inc is None) or (claims.only is not None and not is_runner):
         raise TokenRefused(TokenFault.INVALID)
     return Caller(
         subject=claims.sub,
         role=claims.role,
         tenant_id=None if claims.tenant is None else TenantId(claims.tenant),
         incarnation=None if claims.inc is None else Incarnation(claims.inc),
+        only_releases=claims.only is not None,
     )

@@ -37,6 +37,7 @@ class Caller:
     role: Role
     tenant_id: TenantId | None = None  # None: every tenant
     incarnation: Incarnation | None = None  # runners only
+    only_releases: bool = False  # a runner's parent: may end that incarnation, and nothing else
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

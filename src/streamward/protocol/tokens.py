@@ -37,6 +37,7 @@ class Claims(Message, frozen=True, omit_defaults=True):
     tenant: Id | None = None  # none: every tenant
     idn: Id | None = None  # the identity that it was given to; none: it was minted on the control host
     rev: int = 0  # the revision of that identity
+    only: Literal["release-all"] | None = None  # a runner's, good for that call and no other
 
 
 class Assertion(Message, frozen=True, omit_defaults=True):

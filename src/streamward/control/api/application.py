@@ -85,7 +85,7 @@ def create_app(
     add_cameras(routes, store, cursors=cursors)
     add_camera_edits(routes, store, registrar=registrar, clerk=clerk)
     add_camera_sources(routes, store, courier=courier)
-    add_runners(routes, store, service=service, clerk=clerk)
+    add_runners(routes, store, service=service, clerk=clerk, mint=trust.mint)
     add_dials(routes, store, journal=journal)
     add_logins(routes, store, journal=journal, digest_keys=functools.partial(trust.check.derive, "login"))
     add_sites(routes, store, clerk=clerk, cursors=cursors)

@@ -75,6 +75,7 @@ class Told(TypedDict, total=False):
 
     access: Access
     of_all: bool  # only for somebody of the whole installation, not of one tenant
+    releases: bool  # also for a token that is good for nothing else
     status: int  # of a good answer
     body_required: bool
     takes: tuple[str, ...]  # the media types of `upload`
@@ -89,6 +90,7 @@ class Promise:
 
     access: Access = Access.ANYONE
     of_all: bool = False
+    releases: bool = False
     status: int = 200
     body_required: bool = True
     takes: tuple[str, ...] = ()
@@ -245,6 +247,8 @@ class Routes:
         caller = self._tokens.caller(token.strip(" "))
         if not caller.role.covers(_ROLES.get(promise.access, caller.role)):
             raise RoleRefused(promise.access.value)
+        if caller.only_releases and not promise.releases:
+            raise RoleRefused("somebody who may do more than release")
         if promise.of_all and caller.tenant_id is not None:
             raise RoleRefused(f"{promise.access.value} of the whole installation")
         return caller
@@ -252,9 +256,7 @@ class Routes:
     def _responses(self, signature: Signature, promise: Promise) -> dict[int | str, dict[str, Any]]:
         statuses = {500}
         if promise.access is not Access.OPEN:
-            statuses |= {401, 503}
-        if promise.access in _ROLES:
-            statuses.add(403)
+            statuses |= {401, 403, 503}
         if signature.body is not None or promise.takes:
             statuses |= {400, 413, 415, 422}
         if signature.path_ids or signature.query is not None:

@@ -7,15 +7,19 @@ from msgspec import UnsetType
 
 from streamward.control.api.routing import Access, Routes, Tagged
 from streamward.control.clerk import Clerk
-from streamward.control.leasing import LeaseService, runner_flags
+from streamward.control.leasing import LeaseService, owner_of, runner_flags
 from streamward.control.tags import check_tag, tag_of
+from streamward.control.tokens import TokenMint
 from streamward.leases.store import RunnerStore
 from streamward.model.identity import Author, Caller, Role
 from streamward.model.ids import RunnerId
 from streamward.model.runner import Runner
+from streamward.model.secret import Secret
 from streamward.protocol import leases as wire
+from streamward.protocol.fields import ClearText
 from streamward.protocol.problem import Problem
 from streamward.protocol.runners import ChangeRunner, RunnerList
+from streamward.protocol.ticket import AskReleaseToken, ReleaseTokenGiven
 
 UNKNOWN = Problem(title="Not Found", status=404, detail="there is no such runner", reason="runner-unknown")
 NOT_YOURS = Problem(title="Forbidden", status=403, detail="the token is not this runner's", reason="wrong-runner")
@@ -26,9 +30,10 @@ _ENDED = "The incarnation has ended: start anew and register"
 _NO_SUCH = "There is no such runner"
 
 
-def add_runners(routes: Routes, store: RunnerStore, *, service: LeaseService, clerk: Clerk) -> None:
+def add_runners(routes: Routes, store: RunnerStore, *, service: LeaseService, clerk: Clerk, mint: TokenMint) -> None:
     """Adds the routes about runners."""
     _add_own(routes, service)
+    _add_end(routes, service, mint=mint)
 
     @routes.get("/v1/runners", access=Access.VIEWER)
     async def list_runners(caller: Caller) -> RunnerList:
@@ -70,7 +75,20 @@ def _add_own(routes: Routes, service: LeaseService) -> None:
         """Says that a runner lives, and tells it its flags."""
         return await service.heartbeat(caller, message)
 
-    @routes.post("/v1/runners/release-all", access=Access.RUNNER)
+
+def _add_end(routes: Routes, service: LeaseService, *, mint: TokenMint) -> None:
+    """How a runner's incarnation ends, also when the runner cannot say so itself."""
+
+    @routes.post("/v1/runners/release-token", access=Access.RUNNER)
+    async def give_release_token(caller: Caller, message: AskReleaseToken) -> ReleaseTokenGiven | Problem:
+        """Gives a token that is good for release-all of this incarnation and nothing else."""
+        owner = owner_of(caller, message.runner_id, message.incarnation)
+        if isinstance(owner, Problem):
+            return owner
+        token, expires_at = mint.release(caller)
+        return ReleaseTokenGiven(token=ClearText(Secret(token)), expires_at=expires_at)
+
+    @routes.post("/v1/runners/release-all", access=Access.RUNNER, releases=True)
     async def release_all(caller: Caller, message: wire.ReleaseAll) -> wire.CamerasReleased | Problem:
         """Gives everything back and ends the incarnation."""
         return await service.release_all(caller, message)
