@@ -3,6 +3,7 @@
 from tests.support.buses import buses, make_buses
 from tests.support.postgres import postgres
 from tests.support.rabbitmq import rabbitmq
+from tests.support.seaweed import seaweed
 from tests.support.stores import make_rows, migrated_file, world
 
-__all__ = ["buses", "make_buses", "make_rows", "migrated_file", "postgres", "rabbitmq", "world"]
+__all__ = ["buses", "make_buses", "make_rows", "migrated_file", "postgres", "rabbitmq", "seaweed", "world"]

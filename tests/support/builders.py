@@ -12,6 +12,7 @@ from streamward.model.camera import Camera, LeasePolicyName, Site
 from streamward.model.ids import CameraId, Generation, Incarnation, RunnerId, SiteId, TenantId
 from streamward.model.runner import DrainMode, Runner, RunnerSpec
 from streamward.model.status import StreamState, StreamStatus
+from streamward.protocol.events import DetectionEvent, Latency
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -149,4 +150,24 @@ def a_status(
         state=state,
         ts=START,
         generation=None if generation is None else Generation(generation),
+    )
+
+
+def an_event() -> DetectionEvent:
+    return DetectionEvent(
+        ts=datetime(2026, 11, 16, tzinfo=UTC),
+        runner_id="r1",
+        shard_id="s0",
+        tenant_id="t-01",
+        site_id="site-1",
+        camera_uuid="cam-1",
+        frame_id=7,
+        fps=5.0,
+        detections=[],
+        latency=Latency(inference_s=0.1, e2e_s=0.2),
+        generation=3,
+        epoch=1,
+        incarnation="inc-1",
+        seq=9,
+        event_id="cam-1.3.1.7",
     )

@@ -5,11 +5,16 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from streamward.client import payload
+from streamward.drivers.objects.folder import FolderObjects
 from streamward.model.bus import Delivery
+from streamward.protocol import codec
+from streamward.protocol.events import DetectionEvent
 from tests.support.bus_process import QUEUE, bus_at
 from tests.support.buses import bus_folder
 from tests.support.outbox_process import MOST_BYTES
@@ -73,6 +78,21 @@ async def test_nothing_appended_is_lost_at_any_step(folder: Path, point: str) ->
     assert {*appended, *more} <= set(seen)
     assert len(set(seen) - {*appended, *more}) <= 1  # the one whose append did not return may be there
     assert list((folder / "spools").iterdir()) == []
+
+
+@pytest.mark.parametrize("point", ["objects.before-rename", "objects.after-put", "bus.after-commit"])
+async def test_an_event_that_is_too_large_is_not_lost_either(folder: Path, point: str) -> None:
+    await declared(folder)
+    code, appended = play(folder, "large-1", 12, f"{point}=exit")
+    assert code == -signal.SIGKILL
+    assert play(folder, "large-2", 3)[0] == 0
+    pointers = {each.message.message_id: each.message for each in await arrived(folder)}
+    assert {*appended, *(f"large-2-{number}" for number in range(3))} <= set(pointers)
+    store = FolderObjects(folder / "objects")
+    for message in pointers.values():
+        named = replace(message, routing_key="detections.t-01.site-1.cam-1")
+        event = codec.decode(await payload(named, store), DetectionEvent)
+        assert (event.event_id, len(event.detections)) == (message.message_id, 5000)
 
 
 @pytest.mark.parametrize("point", ["spool.before-truncate", "spool.before-merge-removal"])

@@ -78,15 +78,15 @@ def attributes(event: Event, kind: str, subject: str) -> dict[str, str]:
     }
 
 
-def unfit(message: Message) -> str | None:
+def unfit(message: Message, *, most_bytes: int = MOST_BYTES) -> str | None:
     """Why no bus takes it, now or ever; None: it can be published."""
     names = (message.exchange, message.routing_key, message.message_id, message.kind, *message.headers)
     if any(len(name.encode()) > _LONGEST_NAME for name in names):
         return f"a name in it is longer than {_LONGEST_NAME} bytes"
     if not (message.exchange and message.message_id):
         return "it has no exchange or no id"
-    if len(message.body) > MOST_BYTES:
-        return f"its body is longer than {MOST_BYTES} bytes"
+    if len(message.body) > most_bytes:
+        return f"its body is longer than {most_bytes} bytes"
     if message.expires_in is not None and message.expires_in < 0.001:
         return "it expires before anybody can get it"
     return None

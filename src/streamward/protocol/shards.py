@@ -48,6 +48,20 @@ class Broker(Message, frozen=True):
     ex_detect: str = "detections.topic"
 
 
+class ObjectsAt(Message, frozen=True):
+    """Where payloads go that are too large for the broker: `file:///folder` of this host, or `s3://bucket/prefix`.
+
+    S3 is asked at `endpoint`, without one at Amazon's of that region.
+    """
+
+    url: str
+    endpoint: str | None = None
+    region: Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9-]{1,64}$(?!\n)")] = "us-east-1"
+    access_key: ClearText | None = None
+    secret_key: ClearText | None = None
+    ca_file: str | None = None  # certificates that are trusted; null: the system's
+
+
 class ControlPlane(Message, frozen=True):
     """Where leases are taken, if no Manager feeds them."""
 
@@ -71,6 +85,7 @@ class ShardConfig(Message, frozen=True):
     detector: DetectorName = "colour"
     incarnation: Id | None = None
     amqp: Broker = Broker()
+    objects: ObjectsAt | None = None
     cp: ControlPlane | None = None
     telemetry: Telemetry = Telemetry()
     readiness_quorum_pct: Annotated[int, msgspec.Meta(ge=1, le=100)] = 80

@@ -21,7 +21,7 @@ import msgspec
 
 from streamward.model.bus import BusAway, Publisher, Refused
 from streamward.model.errors import StreamwardError
-from streamward.model.message import Message, unfit
+from streamward.model.message import MOST_BYTES, Message, unfit
 from streamward.runtime.backoff import Backoff, BackoffSpec
 from streamward.runtime.clock import Clock
 from streamward.runtime.journal import Journal
@@ -101,14 +101,23 @@ class SpoolRelay:
     """Moves what waits in spools to the bus."""
 
     def __init__(
-        self, spool: Spool, publisher: Publisher, *, tell_gap: TellGap, journal: Journal, clock: Clock
+        self,
+        spool: Spool,
+        publisher: Publisher,
+        *,
+        tell_gap: TellGap,
+        journal: Journal,
+        clock: Clock,
+        most_bytes: int = MOST_BYTES,
     ) -> None:
+        """Bodies may have as many bytes as the publisher finds a way for."""
         self._spool = spool
         self._adopted: list[Spool] = []
         self._publisher = publisher
         self._tell_gap = tell_gap
         self._journal = journal
         self._clock = clock
+        self._most_bytes = most_bytes
         self._held: list[_Letter] = []  # handed out, and not confirmed yet
         self._is_away = False
         self._failures = Failures()
@@ -120,7 +129,7 @@ class SpoolRelay:
 
     def append(self, message: Message) -> None:
         """Keeps a message until it is published; raises MessageUnfit."""
-        if (reason := unfit(message)) is not None:
+        if (reason := unfit(message, most_bytes=self._most_bytes)) is not None:
             raise MessageUnfit(message, reason)
         lost = self._spool.lost
         self._spool.append(_encoder.encode(message))
