@@ -5,13 +5,15 @@ Every fault has a camera of its own on one simulated recorder and a Worker of it
 
 import asyncio
 
+from streamward.nvr.faults import Reboot, Refuse
 from streamward.nvr.server import Nvr
 from streamward.runtime.clock import SystemClock
-from tests.support.camera_faults import DIALED, PLAYED, Case, a_recorder_of
+from tests.support.camera_faults import DIALED, PLAYED, Case, a_plant_for, a_recorder_of
 from tests.support.plants import CameraPlant, at
 from tests.support.recorders import ADA
 
 RUN_FOR = 6.0  # seconds before something goes wrong with a camera that streams
+AWAY_FOR = 20.0  # seconds
 LOOK_FOR = 35.0  # seconds after that
 
 
@@ -24,6 +26,28 @@ async def main() -> None:
             each = (_line(nvr, f"cam-{number}", case, run_for) for number, case in enumerate(cases))
             for line in await asyncio.gather(*each):
                 print(line)
+    print(f"\n12 cameras of a recorder that was away, STREAMING after: {await _back_after()}")
+
+
+async def _back_after() -> str:
+    """Seconds from when a recorder is back until its first, middle and last camera stream."""
+    clock = SystemClock()
+    async with a_recorder_of(12) as nvr, a_plant_for(nvr) as plant:
+        await plant.streaming()
+        await nvr.set(Refuse())
+        await nvr.set(Reboot(down_for=0.1))  # cuts who is connected
+        await asyncio.sleep(AWAY_FOR)
+        await nvr.clear()
+        since = clock.boot()
+        await plant.streaming(since=since)
+        first = {
+            name: min(
+                told.at for told in plant.told if told.at > since and told.camera == name and told.state == "STREAMING"
+            )
+            for name in nvr.recorder.cameras
+        }
+    took = sorted(at - since for at in first.values())
+    return ", ".join(f"{took[place]:.2f} s" for place in (0, 6, 9, 11)) + " (first, middle, tenth, last)"
 
 
 async def _line(nvr: Nvr, name: str, case: Case, run_for: float | None) -> str:

@@ -2,20 +2,26 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from itertools import pairwise
 from random import Random
 
-from streamward.leases.logins import PARKED_FOR, login_id
-from streamward.model.ids import CameraId
+from streamward.leases.logins import PARKED_FOR, LoginId, login_id
+from streamward.leases.redialing import Pace
+from streamward.model.ids import CameraId, SiteId
 from streamward.model.secret import Secret
 from streamward.model.status import StreamState, Substate
 from streamward.model.stream_error import StreamErrorCode, StreamFailure
+from streamward.runner.dialing import Dialing, Host, Way
 from streamward.runner.logins import LocalLogins
 from streamward.runner.watcher import Watcher, WatcherSpec
 from streamward.runtime import virtual_time
 from streamward.runtime.backoff import Backoff, BackoffSpec
+from streamward.vision.hosts import HostKey
 from tests.support.clocks import LoopClock
 
+SITE = SiteId("site-1")
 LOGIN = login_id("192.0.2.7", 554, Secret("ada"), version=1)
+UNREACHABLE = StreamFailure(code=StreamErrorCode.TCP_TIMEOUT, detail="nothing answers there", is_unreachable=True)
 REFUSED = StreamFailure(code=StreamErrorCode.TCP_REFUSED, detail="nobody listens")
 CHANGED = StreamFailure(code=StreamErrorCode.CODEC_UNSUPPORTED, detail="it changed", is_change=True)
 LOSS = StreamFailure(code=StreamErrorCode.CORRUPT_STREAM, detail="3 packets were lost")
@@ -27,15 +33,30 @@ Script = Callable[[Watcher], Awaitable[StreamFailure]]
 class Story:
     """A watcher whose dials follow a script, and what it told."""
 
-    def __init__(self, script: Script, *, name: str = "cam-1", logins: LocalLogins | None = None) -> None:
+    def __init__(
+        self,
+        script: Script,
+        *,
+        name: str = "cam-1",
+        login: LoginId | None = None,
+        logins: LocalLogins | None = None,
+        way: Way | None = None,
+        dialing: Dialing | None = None,
+    ) -> None:
         self.dials: list[float] = []
         self.told: list[tuple[StreamErrorCode, float]] = []
         self.told_at: list[float] = []
         self._script = script
-        spec = WatcherSpec(camera_id=CameraId(name), login=LOGIN, dial=self._dial, tell=self._tell)
-        backoff = Backoff(BackoffSpec(first=1.0, longest=60.0, steady=30.0), Random(1))
-        shared = logins or LocalLogins(clock=LoopClock())
-        self.watcher = Watcher(spec, clock=LoopClock(), backoff=backoff, logins=shared)
+        spec = WatcherSpec(
+            camera_id=CameraId(name), login=login, way=way or Way(site_id=SITE), dial=self._dial, tell=self._tell
+        )
+        self.watcher = Watcher(
+            spec,
+            clock=LoopClock(),
+            backoff=Backoff(BackoffSpec(first=1.0, longest=60.0, steady=30.0), Random(1)),
+            logins=logins or LocalLogins(clock=LoopClock()),
+            dialing=dialing or Dialing(clock=LoopClock(), random=Random(1)),
+        )
 
     async def _dial(self, watcher: Watcher) -> StreamFailure:
         self.dials.append(LoopClock().boot())
@@ -211,7 +232,7 @@ def test_steady_frames_begin_the_waits_anew():
 
 def test_a_login_is_refused_twice_and_then_parked():
     async def story() -> None:
-        told = Story(bad_login)
+        told = Story(bad_login, login=LOGIN)
         await told.run(PARKED_FOR - 60)
         assert len(told.dials) == 2
         condition = told.watcher.stream.condition(LoopClock().boot())
@@ -223,7 +244,7 @@ def test_a_login_is_refused_twice_and_then_parked():
 def test_cameras_with_one_credential_share_its_two_tries():
     async def story() -> None:
         logins = LocalLogins(clock=LoopClock())
-        many = [Story(bad_login, name=f"cam-{number}", logins=logins) for number in range(5)]
+        many = [Story(bad_login, login=LOGIN, name=f"cam-{number}", logins=logins) for number in range(5)]
         await asyncio.gather(*(each.run(300) for each in many))
         assert sum(len(each.dials) for each in many) == 2
 
@@ -236,5 +257,120 @@ def test_a_watcher_that_ends_leaves_no_dial_behind():
         told = Story(mute)
         await told.run(1)
         assert asyncio.all_tasks() == before
+
+    virtual_time.run(story())
+
+
+class Recorder:
+    """A host that is away for a while, and its cameras' way there."""
+
+    def __init__(self, *, back_at: float, answers_after: float = 0.0) -> None:
+        self.probes: list[float] = []
+        self._back_at = back_at
+        self._answers_after = answers_after
+
+    @property
+    def way(self) -> Way:
+        return Way(site_id=SITE, host=Host(key=HostKey("192.0.2.7", 554), probe=self._probe))
+
+    @property
+    def is_back(self) -> bool:
+        return LoopClock().boot() >= self._back_at
+
+    async def dialed(self, watcher: Watcher) -> StreamFailure:
+        if not self.is_back:
+            return UNREACHABLE
+        await frames(watcher, 1000)
+        raise AssertionError
+
+    async def _probe(self) -> bool:
+        self.probes.append(LoopClock().boot())
+        is_back = self.is_back
+        await asyncio.sleep(self._answers_after)
+        return is_back
+
+
+def gaps(instants: list[float]) -> list[float]:
+    return [later - sooner for sooner, later in pairwise(instants)]
+
+
+def test_one_probe_a_second_stands_for_all_cameras_of_a_host_that_is_away():
+    async def story() -> None:
+        recorder, dialing = Recorder(back_at=300), Dialing(clock=LoopClock(), random=Random(1))
+        many = [Story(recorder.dialed, way=recorder.way, dialing=dialing) for _ in range(8)]
+        await asyncio.gather(*(each.run(310) for each in many))
+        assert all(0.99 <= gap <= 1.5 for gap in gaps(recorder.probes))
+        assert 290 <= len(recorder.probes) <= 301
+        assert all(each.dials[-1] < 302 for each in many)
+        assert all(each.watcher.stream.condition(310).state is StreamState.STREAMING for each in many)
+
+    virtual_time.run(story())
+
+
+def test_a_camera_whose_host_is_away_tells_so_once():
+    async def story() -> None:
+        recorder, dialing = Recorder(back_at=300), Dialing(clock=LoopClock(), random=Random(1))
+        many = [Story(recorder.dialed, way=recorder.way, dialing=dialing) for _ in range(3)]
+        await asyncio.gather(*(each.run(200) for each in many))
+        assert [each.told for each in many] == [[(StreamErrorCode.TCP_TIMEOUT, 1.0)]] * 3
+        assert all(each.watcher.stream.condition(200).state is StreamState.DISCONNECTED for each in many)
+
+    virtual_time.run(story())
+
+
+def test_probes_that_take_long_do_not_delay_the_next():
+    async def story() -> None:
+        recorder = Recorder(back_at=30, answers_after=4.0)
+        told = Story(recorder.dialed, way=recorder.way)
+        await told.run(40)
+        assert all(0.99 <= gap <= 1.5 for gap in gaps(recorder.probes))
+        assert 30 <= told.dials[-1] <= 36
+
+    virtual_time.run(story())
+
+
+def test_nobody_is_probed_for_whom_no_camera_waits():
+    async def story() -> None:
+        before = asyncio.all_tasks()
+        recorder, dialing = Recorder(back_at=300), Dialing(clock=LoopClock(), random=Random(1))
+        told = Story(recorder.dialed, way=recorder.way, dialing=dialing)
+        await told.run(10)
+        count = len(recorder.probes)
+        await asyncio.sleep(10)
+        assert len(recorder.probes) == count
+        assert asyncio.all_tasks() == before
+        assert dialing.why_away(recorder.way) is None
+
+    virtual_time.run(story())
+
+
+def test_cameras_that_come_back_together_are_dialed_at_the_site_s_pace():
+    async def story() -> None:
+        recorder, dialing = Recorder(back_at=30), Dialing(clock=LoopClock(), random=Random(1))
+        many = [Story(recorder.dialed, way=recorder.way, dialing=dialing) for _ in range(30)]
+        await asyncio.gather(*(each.run(60) for each in many))
+        dials = sorted(each.dials[-1] for each in many)
+        assert sum(dial < 32 for dial in dials) in range(9, 15)
+        assert 39 <= dials[-1] < 55
+
+    virtual_time.run(story())
+
+
+def test_a_dial_that_takes_long_keeps_its_place():
+    async def story() -> None:
+        under_way: list[int] = [0, 0]
+
+        async def slow(_watcher: Watcher) -> StreamFailure:
+            under_way[0] += 1
+            under_way[1] = max(under_way)
+            await asyncio.sleep(7)
+            under_way[0] -= 1
+            return REFUSED
+
+        dialing = Dialing(clock=LoopClock(), random=Random(1), pace=Pace(per_minute=6000, burst=4))
+        many = [Story(slow, dialing=dialing) for _ in range(20)]
+        await asyncio.gather(*(each.run(60) for each in many))
+        assert under_way[1] == 4
+        assert all(each.dials for each in many)
 
     virtual_time.run(story())

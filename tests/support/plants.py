@@ -22,6 +22,7 @@ from streamward.protocol.events import StreamFailed
 from streamward.protocol.fields import ClearText
 from streamward.protocol.shards import ShardConfig, Source
 from streamward.protocol.streams import StreamReport
+from streamward.runner.dialing import Host
 from streamward.runner.logins import LocalLogins, login_of
 from streamward.runner.worker import Worker, WorkerParts
 from streamward.runtime.clock import SystemClock
@@ -77,6 +78,7 @@ class CameraPlant:
             sink=self,
             ear=_Deaf(),
             random=Random(1),
+            host=self._host,
         )
         self._sources = [
             Source(camera_uuid=name, url=ClearText(Secret("")), site_id="site-1", tenant_id="t-1") for name in cameras
@@ -128,6 +130,10 @@ class CameraPlant:
 
     def database_time(self, boot: float) -> datetime:
         return START + timedelta(seconds=boot)
+
+    def _host(self, source: Source) -> Host:
+        address = self._cameras[source.camera_uuid]
+        return Host(key=address.host, probe=lambda: camera.probe(address))
 
     async def _dial(self, source: Source, listener: CameraListener) -> StreamFailure:
         return await camera.watch(self._cameras[source.camera_uuid], listener, clock=self._clock)

@@ -4,11 +4,15 @@ import socket
 
 from streamward.model.address_policy import AddressPolicy
 from streamward.model.stream_error import StreamErrorCode
+from streamward.nvr.faults import Reboot, Refuse
+from streamward.nvr.tally import Deed
 from streamward.runtime.clock import SystemClock
+from streamward.vision.hosts import PROBE_EVERY
 from tests.support.camera_faults import DIALED, PLAYED, Case, a_plant_for, a_recorder_of
 from tests.support.plants import CameraPlant, at
 from tests.support.ports import free_port
 
+NAMES = [f"cam-{number}" for number in range(12)]
 Codes = dict[str, str | None]
 
 
@@ -59,6 +63,20 @@ async def test_a_camera_whose_codec_changed_streams_again():
         await nvr.set(change.fault)
         await plant.until(lambda: plant.errors("cam-0", since=since))
         await plant.streaming(since=plant.errors("cam-0", since=since)[0].at)
+
+
+async def test_all_cameras_of_a_recorder_that_was_away_stream_again():
+    async with a_recorder_of(12) as nvr, a_plant_for(nvr) as plant:
+        await plant.streaming()
+        since = SystemClock().boot()
+        await nvr.set(Refuse())
+        await nvr.set(Reboot(down_for=0.1))  # cuts who is connected
+        await plant.until(lambda: {each.camera for each in plant.told if each.retry_in == PROBE_EVERY} >= set(NAMES))
+        dials = nvr.tally.total(Deed.DIALED)
+        await nvr.clear()
+        await plant.streaming(since=since)
+        assert nvr.tally.total(Deed.DIALED) <= dials + 2 * len(NAMES)
+        assert {each.code for name in NAMES for each in plant.errors(name, since=since)} == {"TCP_REFUSED"}
 
 
 async def test_what_is_wrong_with_the_way_there_is_told_by_its_code():

@@ -23,6 +23,7 @@ from streamward.model.source_url import Address, Credential, SourceKind, SourceU
 from streamward.model.stream_error import StreamErrorCode, StreamFailure
 from streamward.runtime.clock import Clock
 from streamward.vision.camera import CameraListener
+from streamward.vision.hosts import HostKey
 
 CONNECT_WITHIN = 4.5  # seconds for each of: resolve, connect, shake hands
 DIAL_WITHIN = 7.5  # seconds until the camera plays
@@ -49,6 +50,10 @@ class CameraAddress:
     credential: Credential | None
     addresses: AddressPolicy
     ca_file: str | None = None  # certificates that RTSPS trusts; None: the system's
+
+    @property
+    def host(self) -> HostKey:
+        return HostKey(self.url.host, self.port)
 
     @property
     def port(self) -> int:

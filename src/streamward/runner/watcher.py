@@ -1,7 +1,8 @@
 """Keeps one camera's stream running: dials, watches that frames come, and dials again.
 
 A dial that fails is tried again after a while that doubles, with jitter; half a minute of steady frames begins anew. A
-login that was refused twice is parked. What happens is told as it happens, by the stream's watch.
+camera whose host is away is dialed as soon as that answers. A login that was refused twice is parked. What happens is
+told as it happens, by the stream's watch.
 """
 
 import asyncio
@@ -12,9 +13,11 @@ from streamward.leases.logins import LoginId, LoginOutcome, Permission
 from streamward.model.ids import CameraId
 from streamward.model.status import Substate
 from streamward.model.stream_error import StreamErrorCode, StreamFailure
+from streamward.runner.dialing import Dialing, Way
 from streamward.runner.logins import Logins
 from streamward.runtime.backoff import Backoff
 from streamward.runtime.clock import Clock
+from streamward.vision.hosts import PROBE_EVERY
 from streamward.vision.stream import StreamWatch
 from streamward.vision.trouble import Troubles
 
@@ -33,6 +36,7 @@ class WatcherSpec:
 
     camera_id: CameraId
     login: LoginId | None
+    way: Way
     dial: Dial
     tell: Tell
 
@@ -40,17 +44,21 @@ class WatcherSpec:
 class Watcher:
     """One camera."""
 
-    def __init__(self, spec: WatcherSpec, *, clock: Clock, backoff: Backoff, logins: Logins) -> None:
+    def __init__(self, spec: WatcherSpec, *, clock: Clock, backoff: Backoff, logins: Logins, dialing: Dialing) -> None:
         self.camera_id = spec.camera_id
         self.stream = StreamWatch()
         self._spec = spec
         self._clock = clock
         self._backoff = backoff
         self._logins = logins
+        self._dialing = dialing
         self._troubles = Troubles()
+        self._has_turn = False  # to dial
+        self._knows_away = False  # that the camera's host is away was told
 
     def connected(self) -> None:
         """The dial says that the camera plays; its login, if it had one, was good."""
+        self._give_turn_back()
         self.stream.connected(self._clock.boot())
         self._tell_login(LoginOutcome.ACCEPTED)
 
@@ -67,11 +75,25 @@ class Watcher:
     async def run(self) -> None:
         """Until it is cancelled."""
         while True:
-            may_go = await self._may_log_in()
-            await asyncio.sleep(await self._dial_once() if may_go else PARKED_LOOK)
+            await self._reachable()
+            rest = await self._dial_once() if await self._may_log_in() else PARKED_LOOK
+            if self._dialing.why_away(self._spec.way) is None:
+                await asyncio.sleep(rest)
+
+    async def _reachable(self) -> None:
+        """Waits while the camera's host is away."""
+        while (failure := self._dialing.why_away(self._spec.way)) is not None:
+            self.stream.lost(failure.code)
+            if not self._knows_away:
+                self._knows_away = True
+                self._spec.tell(self.camera_id, failure, PROBE_EVERY)
+            await self._dialing.back(self._spec.way)
+        self._knows_away = False
 
     async def _dial_once(self) -> float:
         """Returns how long to rest; what happened is told before the session is given back, which may take a while."""
+        await self._dialing.take(self._spec.way)
+        self._has_turn = True
         self.stream.dialing()
         dialing = asyncio.ensure_future(self._spec.dial(self))
         try:
@@ -79,8 +101,14 @@ class Watcher:
             rest = self._rest(failure)
             self._spec.tell(self.camera_id, failure, rest)
         finally:
+            self._give_turn_back()
             await _hung_up(dialing)
         return rest
+
+    def _give_turn_back(self) -> None:
+        if self._has_turn:
+            self._has_turn = False
+            self._dialing.give_back(self._spec.way)
 
     async def _failure(self, dialing: asyncio.Future[StreamFailure]) -> StreamFailure:
         """How it ends, by itself or because no frames come."""
@@ -102,6 +130,10 @@ class Watcher:
         substate = Substate.STALLED if failure.code is StreamErrorCode.FRAME_STALL else None
         ran_for = self.stream.lost(failure.code, substate=substate)
         self._tell_login(LoginOutcome.REFUSED if failure.is_login_refused else LoginOutcome.GAVE_UP)
+        if failure.is_unreachable and self._spec.way.host is not None:
+            self._dialing.lost(self._spec.way, failure)
+            self._knows_away = True
+            return PROBE_EVERY
         if failure.is_change and ran_for >= AGAIN_AFTER:
             return 0.0
         return self._backoff.failed(after=ran_for)

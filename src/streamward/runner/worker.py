@@ -16,13 +16,14 @@ from typing import Any, Protocol
 
 from streamward.leases.fence import Stamp
 from streamward.leases.logins import LoginId
-from streamward.model.ids import CameraId
+from streamward.model.ids import CameraId, SiteId
 from streamward.model.stream_error import StreamErrorCode, StreamFailure
 from streamward.model.video import VideoCodec
 from streamward.protocol import events as wire
 from streamward.protocol.shards import ShardConfig, Source
 from streamward.protocol.streams import StreamReport
 from streamward.runner import hooks
+from streamward.runner.dialing import Dialing, Host, Way
 from streamward.runner.logins import Logins
 from streamward.runner.metrics import WorkerMetrics
 from streamward.runner.pipeline import FrameDecoder, Pipeline
@@ -39,7 +40,7 @@ from streamward.vision.watchdog import Seen, StatusUpdate, Watchdog
 
 TELL_EVERY = 0.2  # seconds between two looks at what is to be told
 RATE_EVERY = 5.0  # seconds over which frames a second are reckoned
-_DIALING = BackoffSpec(first=1.0, longest=60.0, steady=30.0)
+_BACKOFF = BackoffSpec(first=1.0, longest=60.0, steady=30.0)
 
 
 class Stamps(Protocol):
@@ -84,6 +85,10 @@ class Ear(Protocol):
 Dial = Callable[[Source, CameraListener], Awaitable[StreamFailure]]
 
 
+def _nowhere(_source: Source) -> Host | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerParts:
     """What a Worker is put together from."""
@@ -98,6 +103,7 @@ class WorkerParts:
     sink: Sink
     ear: Ear
     random: Random
+    host: Callable[[Source], Host | None] = _nowhere  # None: on this one
     watchdogs: Sequence[Watchdog] = ()  # whoever else wants to hear what the pipeline does
 
 
@@ -132,6 +138,7 @@ class Worker:
         own = hooks.Parts(on_frame=self._frame, on_seen=self._seen, on_trouble=self._troubled)
         self._hooks = hooks.Hooks(own, others=parts.watchdogs)
         self._pipeline = Pipeline(self._hooks, clock=parts.clock)
+        self._dialing = Dialing(clock=parts.clock, random=parts.random)
         self._expected = {CameraId(source.camera_uuid) for source in config.sources if not source.do_not_process}
         self._watched: dict[CameraId, _Watched] = {}
         self._leaving: set[asyncio.Task[None]] = set()  # what gives its connection back
@@ -184,15 +191,22 @@ class Worker:
         sampler = Sampler(max_fps=source.max_fps or self._config.max_fps, every_n=source.detect_every_n_frames)
         decoder = self._parts.decoder(VideoCodec.H264)
         self._pipeline.add(camera_id, decoder, sampler=sampler, detector=detector)
-        spec = WatcherSpec(
-            camera_id=camera_id, login=self._parts.login(source), dial=self._dialing(source), tell=self._failed
-        )
-        watcher = Watcher(
-            spec, clock=self._parts.clock, backoff=Backoff(_DIALING, self._parts.random), logins=self._parts.logins
-        )
+        watcher = self._watcher(camera_id, source)
         watcher.stream.summary_every = self._config.telemetry.report_interval_seconds
         task = asyncio.get_running_loop().create_task(watcher.run(), name=f"watch {camera_id}")
         self._watched[camera_id] = _Watched(source, watcher, task, None if is_muted else 0.0)
+
+    def _watcher(self, camera_id: CameraId, source: Source) -> Watcher:
+        parts = self._parts
+        spec = WatcherSpec(
+            camera_id=camera_id,
+            login=parts.login(source),
+            way=Way(site_id=SiteId(source.site_id), host=parts.host(source)),
+            dial=self._dial(source),
+            tell=self._failed,
+        )
+        backoff = Backoff(_BACKOFF, parts.random)
+        return Watcher(spec, clock=parts.clock, backoff=backoff, logins=parts.logins, dialing=self._dialing)
 
     async def drop(self, camera_id: CameraId) -> LastWord:
         """Watches a camera no more; the others notice nothing."""
@@ -227,7 +241,7 @@ class Worker:
         if watched is not None:
             watched.emits_after = after
 
-    def _dialing(self, source: Source) -> Callable[[Watcher], Awaitable[StreamFailure]]:
+    def _dial(self, source: Source) -> Callable[[Watcher], Awaitable[StreamFailure]]:
         return lambda watcher: self._parts.dial(
             source, _Line(watcher, self._pipeline, self._parts.decoder, self._dialed)
         )
