@@ -2,68 +2,16 @@
 
 import asyncio
 import socket
-from collections.abc import Callable
 
 import pytest
 
-from streamward.drivers import camera
-from streamward.drivers.camera import CameraAddress
-from streamward.model.address_policy import AddressPolicy, parse_network
-from streamward.model.source_url import Credential, parse
-from streamward.model.stream_error import StreamErrorCode, StreamFailure
+from streamward.model.address_policy import AddressPolicy
+from streamward.model.stream_error import StreamErrorCode
 from streamward.model.video import VideoCodec
 from streamward.nvr.spec import Access
-from streamward.runtime.clock import SystemClock
-from streamward.vision.lane import ArrivedUnit
+from tests.support.cameras import dial, watched
+from tests.support.plants import at
 from tests.support.recorders import ADA, WRONG, a_recorder
-
-HERE = AddressPolicy(allow=(parse_network("127.0.0.0/8"),))
-
-
-class Ear:
-    """Keeps what it hears."""
-
-    def __init__(self) -> None:
-        self.codecs: list[VideoCodec] = []
-        self.units: list[ArrivedUnit] = []
-        self.troubles: list[StreamFailure] = []
-        self._news = asyncio.Event()
-
-    def playing(self, codec: VideoCodec) -> None:
-        self.codecs.append(codec)
-
-    def unit(self, unit: ArrivedUnit) -> None:
-        self.units.append(unit)
-        self._news.set()
-
-    def trouble(self, trouble: StreamFailure) -> None:
-        self.troubles.append(trouble)
-        self._news.set()
-
-    async def until(self, is_so: Callable[[], bool]) -> None:
-        async with asyncio.timeout(60):
-            while not is_so():
-                self._news.clear()
-                await self._news.wait()
-
-
-def at(url: str, *, credential: Credential | None = None, addresses: AddressPolicy = HERE) -> CameraAddress:
-    return CameraAddress(url=parse(url).url, credential=credential, addresses=addresses)
-
-
-async def dial(address: CameraAddress) -> StreamFailure:
-    async with asyncio.timeout(60):
-        return await camera.watch(address, Ear(), clock=SystemClock())
-
-
-async def watched(address: CameraAddress, pictures: int) -> Ear:
-    """Watches until so many pictures came, and ends the session."""
-    ear = Ear()
-    task = asyncio.ensure_future(camera.watch(address, ear, clock=SystemClock()))
-    await ear.until(lambda: len(ear.units) >= pictures)
-    task.cancel()
-    await asyncio.wait([task])
-    return ear
 
 
 @pytest.mark.parametrize("codec", VideoCodec)
