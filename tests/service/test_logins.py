@@ -7,14 +7,13 @@ from typing import TypeVar
 
 import pytest
 
-from streamward.leases.lease import Owner
 from streamward.leases.logins import FRESH_FOR, TRIED_FOR, LoginId, LoginOutcome, Permission
-from streamward.model.ids import CameraId, Incarnation, RunnerId
+from streamward.model.ids import CameraId
 from streamward.model.secret import Secret
 from streamward.model.source_url import Credential, SourceKind, SourceUrl
 from streamward.runner.logins import ControlLogins, LocalLogins, login_of
 from tests.support.app import ControlUnderTest
-from tests.support.links import InProcess
+from tests.support.links import Start, started
 
 ONE, TWO = CameraId("cam-1"), CameraId("cam-2")
 LOGIN = LoginId("a" * 64)
@@ -30,24 +29,13 @@ async def control() -> ControlUnderTest:
     return await ControlUnderTest().with_cameras(ONE, TWO)
 
 
-class Start:
-    """One start of a runner that holds both cameras."""
+class Trying:
+    """One start of a runner that holds both cameras, and its logins."""
 
-    def __init__(self, control: ControlUnderTest, number: int) -> None:
-        self._runner = control.runner(f"r{number}", incarnation=f"inc-{number}")
-        self._owner = Owner(RunnerId(f"r{number}"), Incarnation(f"inc-{number}"))
-        self.link = InProcess(control, self._owner.runner_id, incarnation=self._owner.incarnation)
-        self.logins = ControlLogins(self._owner, self.link, clock=control.clock)
-
-    async def take(self) -> None:
-        await self._runner.post("/v1/runners/register", {"runner_id": self._owner.runner_id})
-        for camera_id in (ONE, TWO):
-            lease = {"runner_id": self._owner.runner_id, "camera_uuid": camera_id, "ttl_seconds": 30}
-            assert (await self._runner.post("/v1/leases/camera/acquire", lease)).status_code == 200
-
-    async def give_back(self) -> None:
-        """As whoever buries it does."""
-        await self._runner.post("/v1/runners/release-all", {"runner_id": self._owner.runner_id})
+    def __init__(self, control: ControlUnderTest, begun: Start) -> None:
+        self.link = begun.link
+        self.give_back = begun.give_back
+        self.logins = ControlLogins(begun.owner, begun.link, clock=control.clock)
 
     async def tries(self, outcome: LoginOutcome, camera_id: CameraId = ONE) -> None:
         assert await soon(self.logins.ask(camera_id, LOGIN)) is GO
@@ -55,14 +43,11 @@ class Start:
 
 
 @asynccontextmanager
-async def start(control: ControlUnderTest, number: int = 1) -> AsyncIterator[Start]:
-    begun = Start(control, number)
-    await begun.take()
-    try:
-        yield begun
-    finally:
-        await begun.logins.close()
-        await begun.give_back()
+async def start(control: ControlUnderTest, number: int = 1) -> AsyncIterator[Trying]:
+    async with started(control, ONE, TWO, number=number) as begun:
+        trying = Trying(control, begun)
+        yield trying
+        await trying.logins.close()
 
 
 async def soon(coming: Awaitable[T]) -> T:

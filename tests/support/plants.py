@@ -23,7 +23,7 @@ from streamward.protocol.fields import ClearText
 from streamward.protocol.shards import ShardConfig, Source
 from streamward.protocol.streams import StreamReport
 from streamward.runner.dialing import Host
-from streamward.runner.logins import LocalLogins, login_of
+from streamward.runner.logins import LocalLogins, Logins, login_of
 from streamward.runner.worker import Worker, WorkerParts
 from streamward.runtime.clock import SystemClock
 from streamward.vision.camera import CameraListener
@@ -50,6 +50,14 @@ class Told:
     retry_in: float = 0.0  # seconds
 
 
+@dataclass(frozen=True)
+class LoginOfAll:
+    """One version of a credential that all cameras have, and who says when it may be used."""
+
+    logins: Logins
+    version: int
+
+
 class _Deaf:
     """Nobody else who is told."""
 
@@ -62,8 +70,12 @@ class _Deaf:
 class CameraPlant:
     """A Worker without leases: what it sees goes nowhere, what it tells is kept."""
 
-    def __init__(self, cameras: Mapping[str, CameraAddress], *, max_fps: float = 5.0) -> None:
+    def __init__(
+        self, cameras: Mapping[str, CameraAddress], *, max_fps: float = 5.0, login: LoginOfAll | None = None
+    ) -> None:
         self.told: list[Told] = []
+        self.reports: dict[str, StreamReport] = {}  # the newest of each camera
+        self._login_of_all = login
         self._cameras = dict(cameras)
         self._clock = SystemClock()
         self._changed = asyncio.Event()
@@ -73,7 +85,7 @@ class CameraPlant:
             decoder=Decoder,
             dial=self._dial,
             login=self._login,
-            logins=LocalLogins(clock=self._clock),
+            logins=LocalLogins(clock=self._clock) if login is None else login.logins,
             stamps=self,
             sink=self,
             ear=_Deaf(),
@@ -122,6 +134,7 @@ class CameraPlant:
             told = replace(told, code=message.code, detail=message.detail, retry_in=message.retry_in_ms / 1000)
         elif isinstance(message, StreamReport):
             told = replace(told, code=message.error_code, state=message.state)
+            self.reports[told.camera] = message
         self.told.append(told)
         self._changed.set()
 
@@ -140,5 +153,7 @@ class CameraPlant:
 
     def _login(self, source: Source) -> LoginId | None:
         address = self._cameras[source.camera_uuid]
+        if self._login_of_all is not None:
+            return login_of(address.url, address.credential, version=self._login_of_all.version)
         number = list(self._cameras).index(source.camera_uuid)  # each has its own, so that none waits for another
         return login_of(address.url, address.credential, version=number)
