@@ -17,6 +17,7 @@ from streamward.vision.detector import Size
 from streamward.vision.lane import ArrivedUnit
 from streamward.vision.sampling import Sampler
 from streamward.vision.watchdog import Seen, ShownFrame, StatusUpdate
+from streamward.vision.zones import Zone, Zones
 
 PICTURE = Picture(width=640, height=360, fps=10, loop=20)
 CAMERA = CameraId("cam-1")
@@ -34,12 +35,13 @@ class Run:
         self._changed = asyncio.Event()
         self.pipeline = Pipeline(self, clock=SystemClock())
 
-    def add(self, camera_id: CameraId = CAMERA, *, decoder: Any = None, detector: Any = None, **sampling: Any) -> None:
+    def add(self, camera_id: CameraId = CAMERA, *, decoder: Any = None, detector: Any = None, **others: Any) -> None:
         self.pipeline.add(
             camera_id,
             decoder or Decoder(VideoCodec.H264),
-            sampler=Sampler(**sampling),
+            sampler=Sampler(max_fps=others.pop("max_fps", None)),
             detector=detector or ColourDetector(),
+            **others,
         )
 
     def on_frame_decoded(self, _camera_id: CameraId, _arrived_at: float) -> None:
@@ -210,3 +212,21 @@ async def test_the_same_picture_has_the_same_sum_and_another_has_another():
     first, again, other = (seen.picture for seen in run.seen)
     assert first == again != other
     await run.pipeline.close()
+
+
+async def test_only_what_stands_in_a_cameras_zones_is_seen():
+    scene = make_scene(1, PICTURE)
+    (label, box), *others = scene.truth(0)
+    assert others
+    x, y = box.foot[0] / PICTURE.width, box.foot[1] / PICTURE.height
+    around = ((x - 0.02, y - 0.04), (x + 0.02, y - 0.04), (x + 0.02, y + 0.04), (x - 0.02, y + 0.04))
+    run = Run()
+    run.add(zones=Zones((Zone(name="here", corners=around),)))
+    run.add(CameraId("cam-2"), zones=Zones((Zone(name="here", corners=around, leaves_out=True),)))
+    for camera_id in (CAMERA, CameraId("cam-2")):
+        run.send(encode(scene), camera_id=camera_id, units=slice(0, 1))
+    await run.until(lambda: len(run.seen) == 2)
+    await run.pipeline.close()
+    seen = {each.camera_id: [thing.label for thing in each.detections] for each in run.seen}
+    assert seen[CAMERA] == [label]
+    assert sorted(seen[CameraId("cam-2")]) == sorted(other for other, _ in others)

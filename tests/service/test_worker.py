@@ -276,6 +276,14 @@ async def test_a_camera_is_looked_at_by_its_own_detector_or_else_the_shards():
     assert set(plant.shown) == {"colour", "other"}
 
 
+async def test_a_cameras_zones_say_what_of_it_is_told():
+    plant = Plant(
+        "cam-1", shard=SHARD.replace(b'"epoch":7', b'"zones":[{"name":"z","points":[[0,0],[0.1,0],[0,0.1]]}]')
+    )
+    await plant.run(lambda: plant.heard.events)
+    assert [event.detections for *_, event in plant.heard.events] == [[]] * len(plant.heard.events)
+
+
 async def test_watchdogs_hear_what_the_pipeline_does_and_are_nobodys_risk():
     plant = Plant("cam-1")
     wanted = {"CONNECTING cam-1", "frame cam-1", "look cam-1", "seen cam-1", "STREAMING cam-1", "TCP_REFUSED cam-2"}

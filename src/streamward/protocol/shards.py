@@ -5,9 +5,13 @@ from typing import Annotated
 import msgspec
 
 from streamward.protocol.fields import ClearText, Id, Message, Version
+from streamward.vision.zones import Zone, Zones
 
 SHARD_SIZE = 64  # cameras at most
 
+MOST_ZONES = 32
+
+Part = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Fps = Annotated[float, msgspec.Meta(gt=0, le=240)]
 DetectorName = Annotated[
     str,
@@ -16,6 +20,17 @@ DetectorName = Annotated[
         description="`colour`, a name that an installed package offers, or `package.module:function`",
     ),
 ]
+
+
+class ZoneShape(Message, frozen=True):
+    """A polygon in a camera's picture, in parts of its width and height from the upper left corner.
+
+    What stands in a zone that leaves out is not reported; if there are others, only what stands in one of these is.
+    """
+
+    name: Id
+    points: Annotated[list[tuple[Part, Part]], msgspec.Meta(min_length=3, max_length=64)]
+    leaves_out: bool = False
 
 
 class Source(Message, frozen=True):
@@ -37,6 +52,7 @@ class Source(Message, frozen=True):
     allow: list[str] = msgspec.field(default_factory=list)
     deny: list[str] = msgspec.field(default_factory=list)
     kinds: list[str] = msgspec.field(default_factory=list)
+    zones: Annotated[list[ZoneShape], msgspec.Meta(max_length=MOST_ZONES)] = msgspec.field(default_factory=list)
 
 
 class Broker(Message, frozen=True):
@@ -95,3 +111,10 @@ class ShardConfig(Message, frozen=True):
         names = [source.camera_uuid for source in self.sources]
         if len(names) != len(set(names)):
             raise ValueError("a camera is named twice")
+
+
+def zones_of(source: Source) -> Zones:
+    """Where in its picture things count."""
+    return Zones(
+        tuple(Zone(name=each.name, corners=tuple(each.points), leaves_out=each.leaves_out) for each in source.zones)
+    )

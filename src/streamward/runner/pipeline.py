@@ -26,6 +26,7 @@ from streamward.vision.detector import Detector, Size, enlarged
 from streamward.vision.lane import ArrivedUnit, Lane
 from streamward.vision.sampling import Sampler
 from streamward.vision.watchdog import Seen, ShownFrame, StatusUpdate, Watchdog
+from streamward.vision.zones import EVERYWHERE, Zones
 
 _AT_A_TIME = 8  # units of one camera before another gets its turn
 
@@ -65,6 +66,7 @@ class _Track:
     decoder: FrameDecoder
     sampler: Sampler
     detector: Detector
+    zones: Zones
     lane: Lane[_Shown] = field(default_factory=Lane)
     lock: threading.Lock = field(default_factory=threading.Lock)
     is_decoding: bool = False
@@ -90,9 +92,17 @@ class Pipeline:
         """Whether somebody looks."""
         return self._looking.is_alive()
 
-    def add(self, camera_id: CameraId, decoder: FrameDecoder, *, sampler: Sampler, detector: Detector) -> None:
-        """Begins to take a camera's units."""
-        self._tracks[camera_id] = _Track(camera_id, decoder, sampler, detector)
+    def add(
+        self,
+        camera_id: CameraId,
+        decoder: FrameDecoder,
+        *,
+        sampler: Sampler,
+        detector: Detector,
+        zones: Zones = EVERYWHERE,
+    ) -> None:
+        """Begins to take a camera's units; only what is seen in its zones counts."""
+        self._tracks[camera_id] = _Track(camera_id, decoder, sampler, detector, zones)
 
     def restart(self, camera_id: CameraId, decoder: FrameDecoder) -> None:
         """The camera was connected to anew: what waits is of no use, and frames are counted on."""
@@ -186,7 +196,7 @@ class Pipeline:
         self._tell(self._watchdog.on_model_inference_started, frame)
         began = self._clock.boot()
         try:
-            found = track.detector.detect(shown.image)
+            found = track.zones.admit(track.detector.detect(shown.image), track.detector.size)
         except Exception as error:  # noqa: BLE001 - a detector is anybody's function; the other cameras go on
             self._failed(track, StreamErrorCode.DETECTOR_FAILED, _described(error))
             return

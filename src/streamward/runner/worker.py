@@ -20,7 +20,7 @@ from streamward.model.ids import CameraId, SiteId
 from streamward.model.stream_error import StreamErrorCode, StreamFailure
 from streamward.model.video import VideoCodec
 from streamward.protocol import events as wire
-from streamward.protocol.shards import ShardConfig, Source
+from streamward.protocol.shards import ShardConfig, Source, zones_of
 from streamward.protocol.streams import StreamReport
 from streamward.runner import hooks
 from streamward.runner.dialing import Dialing, Host, Way
@@ -190,7 +190,7 @@ class Worker:
             return
         sampler = Sampler(max_fps=source.max_fps or self._config.max_fps, every_n=source.detect_every_n_frames)
         decoder = self._parts.decoder(VideoCodec.H264)
-        self._pipeline.add(camera_id, decoder, sampler=sampler, detector=detector)
+        self._pipeline.add(camera_id, decoder, sampler=sampler, detector=detector, zones=zones_of(source))
         watcher = self._watcher(camera_id, source)
         watcher.stream.summary_every = self._config.telemetry.report_interval_seconds
         task = asyncio.get_running_loop().create_task(watcher.run(), name=f"watch {camera_id}")
