@@ -36,10 +36,11 @@ async def test_the_truth_is_told_by_running_number_and_by_loop_frame():
         number = seen.note((await seen.pictures(1))[0]).number
         told = (await client.get("/truth", params={"camera": "cam-1", "frame": number})).json()
         looped = await client.get("/truth", params={"camera": "cam-1", "frame": told["loop_frame"], "loop": 1})
-        truth = nvr.recorder.cameras["cam-1"].manner.reel.scene.truth(number)
+        scene = nvr.recorder.cameras["cam-1"].manner.reel.scene
+        assert scene is not None
         assert told == looped.json()
         assert told["loop_frame"] == number % PICTURE.loop
-        boxes = [(label, [box.x1, box.y1, box.x2, box.y2]) for label, box in truth]
+        boxes = [(label, [box.x1, box.y1, box.x2, box.y2]) for label, box in scene.truth(number)]
         assert [(each["label"], each["box"]) for each in told["objects"]] == boxes
 
 

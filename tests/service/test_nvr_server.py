@@ -35,6 +35,7 @@ async def test_each_picture_says_which_camera_sent_it_and_the_truth_of_it_is_kno
             moment = nvr.recorder.moment("cam-2", note.number)
             assert note.camera == "cam-2"
             assert moment is not None
+            assert moment.reel.scene is not None
             assert (moment.reel.scene.number, moment.place) == (2, note.number % PICTURE.loop)
 
 

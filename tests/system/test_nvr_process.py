@@ -10,6 +10,7 @@ import pytest
 
 from streamward.nvr import mark
 from tests.support.certificates import Authority
+from tests.support.films import a_film
 from tests.support.nvr import SMALL, NvrProcess, recorder
 from tests.support.processes import STOP_WITHIN, run
 
@@ -126,6 +127,34 @@ def test_a_port_that_is_taken_is_told_in_a_sentence(data):
         refused = run("nvr", *SMALL, "--cameras", "1", "--port", taken, data=data)
         assert (refused.returncode, refused.stdout) == (1, "")
         assert "--port and --control-port choose others" in refused.stderr
+        assert "Traceback" not in refused.stderr
+
+
+def test_files_are_shown_beside_scenes_and_instead_of_them(data, tmp_path):
+    files = [a_film(tmp_path / "a.mp4"), a_film(tmp_path / "b.avi", "mpeg4", options={})]
+    with recorder(data, "--clip", str(files[0]), "--clip", str(files[1])) as nvr:
+        assert [url.rpartition("/")[2] for url in nvr.urls] == ["clip-1", "clip-2"]
+        for url in nvr.urls:
+            with opened(url) as container:
+                shown = [frame.to_ndarray(format="gray") for frame in islice(container.decode(video=0), 25)]
+            assert shown[0].shape == (192, 320)
+            assert len({picture.tobytes() for picture in shown}) >= 10
+        assert truth(nvr, "clip-1", 3)["is_known"] is False
+    with recorder(data, "--cameras", "1", "--clip", str(files[0])) as nvr:
+        assert [url.rpartition("/")[2] for url in nvr.urls] == ["cam-1", "clip-1"]
+
+
+def test_a_file_that_cannot_be_shown_is_one_sentence(data, tmp_path):
+    letter = tmp_path / "letter.mp4"
+    letter.write_text("to my mother " * 100)
+    for args, code, why in (
+        (("--clip", str(letter)), 1, f"cannot show {letter}: it is no video that can be read\n"),
+        (("--clip", str(tmp_path / "none.mp4")), 1, "none.mp4: no such file or directory\n"),
+        (("--cameras", "0"), 2, "no camera is left"),
+    ):
+        refused = run("nvr", *args, data=data)
+        assert (refused.returncode, refused.stdout) == (code, "")
+        assert why in refused.stderr
         assert "Traceback" not in refused.stderr
 
 

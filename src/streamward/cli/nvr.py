@@ -21,7 +21,13 @@ class Coded(StrEnum):
 
 def run(
     *,
-    cameras: Annotated[int, typer.Option(min=1, max=1000, help="How many cameras: cam-1, cam-2, …")] = 12,
+    cameras: Annotated[
+        int | None, typer.Option(min=0, max=1000, help="Cameras with scenes: cam-1, …  [default: 12; 0 with --clip]")
+    ] = None,
+    clip: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="A file to show over and over, as clip-1; again: clip-2, …"),
+    ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="RTSP port; 0: any that is free.")] = 8554,
     control_port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the control API on loopback.")] = 8550,
@@ -44,14 +50,20 @@ def run(
     from streamward.model.video import VideoCodec
     from streamward.nvr.app import load_tls, serve
     from streamward.nvr.scene import Picture
-    from streamward.nvr.spec import Access, NvrSpec, number_cameras
+    from streamward.nvr.spec import Access, NvrSpec, clip_cameras, number_cameras
     from streamward.settings import load
 
+    count = (0 if clip else 12) if cameras is None else cameras
+    if not count and not clip:
+        raise typer.BadParameter("no camera is left; --clip shows a file instead", param_hint="--cameras")
     password = read_password(user, password_file)
     credential = Credential(user=Secret(user), password=password) if user and password else None
     picture = Picture(width=width // 2 * 2, height=height // 2 * 2, fps=fps, loop=5 * fps)
     spec = NvrSpec(
-        cameras=number_cameras(cameras, scenes=min(scenes, cameras), codec=VideoCodec(codec), picture=picture),
+        cameras=(
+            *number_cameras(count, scenes=scenes, codec=VideoCodec(codec), picture=picture),
+            *clip_cameras(clip or ()),
+        ),
         clips=load().data / "clips",
         host=host,
         port=port,
@@ -66,5 +78,5 @@ def _announce(urls: list[str], control: str) -> None:
     print("", f"  control API  {control}", "", "Ctrl-C stops it.", sep="\n", flush=True)
 
 
-def _progress(done: int, total: int) -> None:
-    print(f"encoding scene {done} of {total} (kept for the next time)", file=sys.stderr, flush=True)
+def _progress(what: str) -> None:
+    print(f"encoding {what} (kept for the next time)", file=sys.stderr, flush=True)

@@ -14,7 +14,7 @@ from streamward.nvr.server import Nvr
 from streamward.nvr.spec import NvrSpec
 
 Announce = Callable[[list[str], str], None]
-Progress = Callable[[int, int], None]
+Progress = Callable[[str], None]  # what is being encoded
 
 
 class TlsUnusable(StreamwardError):
@@ -74,9 +74,13 @@ async def serve(spec: NvrSpec, *, control_port: int, announce: Announce, progres
 def prepare(spec: NvrSpec, progress: Progress) -> Library:
     """A library with all that the cameras show; tells of each clip that has to be made first."""
     library = Library(spec.clips)
-    shown = dict.fromkeys((camera.scene, camera.codec, camera.picture) for camera in spec.cameras)
+    for file in dict.fromkeys(camera.file for camera in spec.cameras if camera.file is not None):
+        if not library.has_footage(file):
+            progress(file.name)
+        library.reel_of(file)
+    shown = dict.fromkeys((each.scene, each.codec, each.picture) for each in spec.cameras if each.file is None)
     for place, (scene, codec, picture) in enumerate(shown, start=1):
         if not library.has(scene, codec, picture):
-            progress(place, len(shown))
+            progress(f"scene {place} of {len(shown)}")
         library.reel(scene, codec, picture)
     return library

@@ -1,12 +1,14 @@
-"""A scene encoded once: access units that any number of cameras send, over and over."""
+"""Pictures encoded once: access units that any number of cameras send, over and over."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
 import av
+from av.video.frame import PictureType
 
-from streamward.model.video import VideoCodec
+from streamward.model.video import PictureSize, VideoCodec
 from streamward.nvr.drawing import Canvas
 from streamward.nvr.scene import Picture, Scene, make_scene
 
@@ -26,17 +28,23 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Clip:
-    """One loop of a scene."""
+class Shape:
+    """How pictures are to be encoded."""
 
-    scene: Scene
+    codec: VideoCodec
+    size: PictureSize
+    fps: Fraction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clip:
+    """One loop of pictures."""
+
     codec: VideoCodec
     units: tuple[Unit, ...]
-
-    @property
-    def bytes_per_second(self) -> float:
-        picture = self.scene.picture
-        return sum(len(unit.content) for unit in self.units) * picture.fps / len(self.units)
+    size: PictureSize
+    fps: float
+    scene: Scene | None = None  # None: it is a file of somebody's, and nobody knows what is true of it
 
 
 def encode(
@@ -44,21 +52,29 @@ def encode(
 ) -> Clip:
     """Draws and encodes a whole loop; a keyframe each second unless told otherwise."""
     picture, canvas = scene.picture, Canvas(scene)
-    encoder = av.CodecContext.create(_ENCODERS[codec], "w")
+    drawn = (av.VideoFrame.from_ndarray(canvas.draw(number), format="rgb24") for number in range(picture.loop))
+    shape = Shape(codec=codec, size=PictureSize(picture.width, picture.height), fps=Fraction(picture.fps))
+    return _clip(scene, codec, encode_frames(drawn, shape, bit_rate=bit_rate, gop=gop or picture.fps))
+
+
+def encode_frames(
+    frames: Iterable[av.VideoFrame], shape: Shape, *, bit_rate: int = 2_000_000, gop: int
+) -> tuple[Unit, ...]:
+    """Encodes pictures one after the other, each `gop`-th as a keyframe, in the order in which they are shown."""
+    encoder = av.CodecContext.create(_ENCODERS[shape.codec], "w")
     assert isinstance(encoder, av.VideoCodecContext)
-    encoder.width, encoder.height, encoder.pix_fmt = picture.width, picture.height, "yuv420p"
-    encoder.framerate, encoder.time_base = Fraction(picture.fps), Fraction(1, picture.fps)
-    encoder.bit_rate, encoder.gop_size, encoder.max_b_frames = bit_rate, gop or picture.fps, 0
+    encoder.width, encoder.height, encoder.pix_fmt = *shape.size, "yuv420p"
+    encoder.framerate, encoder.time_base = shape.fps, 1 / shape.fps
+    encoder.bit_rate, encoder.gop_size, encoder.max_b_frames = bit_rate, gop, 0
     encoder.thread_count = 1
-    encoder.options = {"preset": "ultrafast", "tune": "zerolatency", **_OPTIONS[codec]}
+    encoder.options = {"preset": "ultrafast", "tune": "zerolatency", **_OPTIONS[shape.codec]}
     packets = []
-    for number in range(picture.loop):
-        frame = av.VideoFrame.from_ndarray(canvas.draw(number), format="rgb24").reformat(format="yuv420p")
-        frame.pts = number
-        packets += encoder.encode(frame)
+    for number, frame in enumerate(frames):
+        shown = frame.reformat(width=encoder.width, height=encoder.height, format="yuv420p")
+        shown.pts, shown.time_base, shown.pict_type = number, encoder.time_base, PictureType.NONE
+        packets += encoder.encode(shown)
     packets += encoder.encode(None)
-    units = tuple(Unit(content=bytes(packet), is_keyframe=packet.is_keyframe) for packet in packets)
-    return Clip(scene=scene, codec=codec, units=units)
+    return tuple(Unit(content=bytes(packet), is_keyframe=packet.is_keyframe) for packet in packets)
 
 
 def load(number: int, folder: Path, *, codec: VideoCodec = VideoCodec.H264, picture: Picture | None = None) -> Clip:
@@ -66,12 +82,9 @@ def load(number: int, folder: Path, *, codec: VideoCodec = VideoCodec.H264, pict
     scene = make_scene(number, picture)
     path = path_of(number, folder, codec=codec, picture=scene.picture)
     if path.exists():
-        return Clip(scene=scene, codec=codec, units=_read(path))
+        return _clip(scene, codec, read_kept(path))
     clip = encode(scene, codec=codec)
-    folder.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_suffix(".new")
-    fresh.write_bytes(_written(clip.units))
-    fresh.replace(path)
+    keep(path, clip.units)
     return clip
 
 
@@ -80,12 +93,27 @@ def path_of(number: int, folder: Path, *, codec: VideoCodec, picture: Picture) -
     return folder / f"scene-{number}-{codec}-{picture.width}x{picture.height}-{picture.fps}-{picture.loop}.clip"
 
 
+def keep(path: Path, units: tuple[Unit, ...]) -> None:
+    """Writes units down for the next time."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_suffix(".new")
+    fresh.write_bytes(_written(units))
+    fresh.replace(path)
+
+
+def _clip(scene: Scene, codec: VideoCodec, units: tuple[Unit, ...]) -> Clip:
+    picture = scene.picture
+    size = PictureSize(picture.width, picture.height)
+    return Clip(codec=codec, units=units, size=size, fps=picture.fps, scene=scene)
+
+
 def _written(units: tuple[Unit, ...]) -> bytes:
     """Each unit with its length, the top bit of which says whether it is a keyframe."""
     return b"".join((len(unit.content) | unit.is_keyframe << 31).to_bytes(4, "big") + unit.content for unit in units)
 
 
-def _read(path: Path) -> tuple[Unit, ...]:
+def read_kept(path: Path) -> tuple[Unit, ...]:
+    """What was kept."""
     content, place, units = path.read_bytes(), 0, []
     while place < len(content):
         head = int.from_bytes(content[place : place + 4], "big")

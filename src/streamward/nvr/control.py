@@ -1,7 +1,8 @@
 """The control API of a simulated recorder: JSON over HTTP, on loopback only, for tests, drills and the curious.
 
     GET    /cameras                     every camera: URL, scene, codec, size, frame rate, latest running number
-    GET    /truth?camera=&frame=        labels and boxes of a running number, or of a loop frame with `&loop=1`
+    GET    /truth?camera=&frame=        labels and boxes of a running number, or of a loop frame with `&loop=1`;
+                                        of a file of somebody's nobody knows any: `is_known` is false
     GET    /faults                      those that are set
     POST   /faults                      {"fault": {"kind": "mute", "after": "setup"}, "camera": "cam-1"}; null: all
     DELETE /faults[?camera=&kind=]      takes them away
@@ -63,10 +64,10 @@ class ControlApi:
             {
                 "camera": camera.name,
                 "url": self._nvr.url(camera.name),
-                "scene": camera.manner.reel.scene.number,
+                "scene": camera.manner.reel.scene.number if camera.manner.reel.scene else None,
                 "codec": camera.manner.reel.codec,
-                "width": camera.manner.reel.scene.picture.width,
-                "height": camera.manner.reel.scene.picture.height,
+                "width": camera.manner.reel.size.width,
+                "height": camera.manner.reel.size.height,
                 "fps": camera.manner.fps,
                 "loop": len(camera.manner.reel.units),
                 "latest_frame": camera.number,
@@ -130,5 +131,7 @@ def _told(tell: Callable[[Asked], Awaitable[Any]]) -> Route:
 
 def _shown(moment: Moment) -> dict[str, Any]:
     scene = moment.reel.scene
+    if scene is None:
+        return {"scene": None, "loop_frame": moment.place, "is_known": False, "objects": None}
     boxes = [{"label": label, "box": [box.x1, box.y1, box.x2, box.y2]} for label, box in scene.truth(moment.place)]
-    return {"scene": scene.number, "loop_frame": moment.place, "objects": boxes}
+    return {"scene": scene.number, "loop_frame": moment.place, "is_known": True, "objects": boxes}

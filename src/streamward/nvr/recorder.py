@@ -3,7 +3,9 @@
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
+from streamward.model.video import PictureSize
 from streamward.nvr.camera import Camera, Manner, Moment
 from streamward.nvr.faults import (
     STEPS,
@@ -101,11 +103,21 @@ class Recorder:
 
     def reel(self, spec: CameraSpec, change: Reencode | None) -> Reel:
         """What a camera shows, under this change."""
+        if spec.file is not None:
+            return self._own(spec.file, change)
         if change is None:
             return self._library.reel(spec.scene, spec.codec, spec.picture)
         picture = spec.picture
         size = replace(picture, width=change.width or picture.width, height=change.height or picture.height)
         return self._library.reel(spec.scene, change.codec or spec.codec, size)
+
+    def _own(self, file: Path, change: Reencode | None) -> Reel:
+        """A file of somebody's, under this change."""
+        if change is None:
+            return self._library.reel_of(file)
+        width, height = self._library.footage(file).size
+        size = PictureSize(change.width or width, change.height or height)
+        return self._library.reel_of(file, codec=change.codec, size=size)
 
     def refusal(self, camera: str, now: float) -> FullStatus | None:
         """With which status one more session is refused; None: there is room."""
@@ -157,9 +169,10 @@ class Recorder:
     def _manner(self, spec: CameraSpec) -> Manner:
         find = self.board.find
         fps, jump = find(FpsChange, spec.name), find(TimestampJump, spec.name)
+        reel = self.reel(spec, find(Reencode, spec.name))
         return Manner(
-            reel=self.reel(spec, find(Reencode, spec.name)),
-            fps=fps.fps if fps else spec.picture.fps,
+            reel=reel,
+            fps=fps.fps if fps else reel.fps,
             is_frozen=find(Frozen, spec.name) is not None,
             jump=jump.seconds if jump else 0.0,
         )

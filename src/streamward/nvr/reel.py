@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from streamward.model.video import VideoCodec
+from streamward.model.video import PictureSize, VideoCodec
 from streamward.nvr.clip import Clip, load, path_of
+from streamward.nvr.footage import Footage, look
 from streamward.nvr.scene import Picture, Scene
 from streamward.protocol.rtp import nal
 from streamward.protocol.rtp.parameter_sets import ParameterSets
@@ -17,10 +18,12 @@ _TRACK = "trackID=0"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Reel:
-    """One loop of a scene, ready to be sent."""
+    """One loop of pictures, ready to be sent."""
 
-    scene: Scene
+    scene: Scene | None  # None: it is a file of somebody's
     codec: VideoCodec
+    size: PictureSize
+    fps: float
     units: tuple[Packets, ...]
     keyframes: frozenset[int]  # places in `units`
     description: Description
@@ -41,6 +44,8 @@ class Library:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._reels: dict[tuple[int, VideoCodec, Picture], Reel] = {}
+        self._footage: dict[Path, Footage] = {}
+        self._shown: dict[tuple[Path, VideoCodec | None, PictureSize | None], Reel] = {}
 
     def has(self, scene: int, codec: VideoCodec, picture: Picture) -> bool:
         """Whether a reel's clip was made before."""
@@ -53,12 +58,31 @@ class Library:
             self._reels[key] = _cut(load(scene, self._folder, codec=codec, picture=picture))
         return self._reels[key]
 
+    def footage(self, file: Path) -> Footage:
+        """What there is of a file of somebody's."""
+        if file not in self._footage:
+            self._footage[file] = look(file)
+        return self._footage[file]
+
+    def has_footage(self, file: Path) -> bool:
+        """Whether a file can be shown without encoding it first."""
+        return self.footage(file).is_ready(self._folder)
+
+    def reel_of(self, file: Path, *, codec: VideoCodec | None = None, size: PictureSize | None = None) -> Reel:
+        """A file as a reel, as it is or in this form; takes as long as it is if it has to be encoded."""
+        key = (file, codec, size)
+        if key not in self._shown:
+            self._shown[key] = _cut(self.footage(file).clip(self._folder, codec=codec, size=size))
+        return self._shown[key]
+
 
 def _cut(clip: Clip) -> Reel:
     codec = VideoCodec(clip.codec)
     return Reel(
         scene=clip.scene,
         codec=codec,
+        size=clip.size,
+        fps=clip.fps,
         units=tuple(packetize(codec, unit.content) for unit in clip.units),
         keyframes=frozenset(place for place, unit in enumerate(clip.units) if unit.is_keyframe),
         description=_description(codec, clip.units[0].content),

@@ -1,6 +1,7 @@
 """What a simulated recorder is made of."""
 
 import ssl
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -30,6 +31,7 @@ class CameraSpec:
     """One camera: its name stands in its URL."""
 
     name: str
+    file: Path | None = None  # a clip of somebody's own, shown instead of a scene
     scene: int = 1
     codec: VideoCodec = VideoCodec.H264
     picture: Picture = field(default_factory=Picture)
@@ -59,6 +61,11 @@ class NvrSpec:
     access: Access = field(default_factory=Access)
     session_timeout: float = 60.0
     largest_backlog: int = LARGEST_BACKLOG
+
+
+def clip_cameras(files: Iterable[Path]) -> tuple[CameraSpec, ...]:
+    """`clip-1`, `clip-2`, …: a camera for each file."""
+    return tuple(CameraSpec(name=f"clip-{place}", file=file) for place, file in enumerate(files, start=1))
 
 
 def number_cameras(count: int, *, scenes: int, codec: VideoCodec, picture: Picture) -> tuple[CameraSpec, ...]:
