@@ -5,6 +5,7 @@ import ssl
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from tests.support.plants import at
 from tests.support.recorders import a_recorder
 
 
-def serving(pair: Pair, **rest: object) -> Nvr:
+def serving(pair: Pair, **rest: Any) -> Nvr:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(pair.certificate, pair.key)
     return a_recorder(tls=context, **rest)

@@ -53,6 +53,7 @@ class Source(Message, frozen=True):
     deny: list[str] = msgspec.field(default_factory=list)
     kinds: list[str] = msgspec.field(default_factory=list)
     zones: Annotated[list[ZoneShape], msgspec.Meta(max_length=MOST_ZONES)] = msgspec.field(default_factory=list)
+    ca_file: str | None = None  # of the Worker's host: the certificates that rtsps trusts; None: the system's
 
 
 class Broker(Message, frozen=True):
