@@ -1,90 +1,22 @@
 """A camera that is kept running, on virtual time: its dial is a script."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from itertools import pairwise
 from random import Random
 
-from streamward.leases.logins import PARKED_FOR, LoginId, login_id
 from streamward.leases.redialing import Pace
-from streamward.model.ids import CameraId, SiteId
-from streamward.model.secret import Secret
-from streamward.model.status import StreamState, Substate
+from streamward.model.status import StreamState
 from streamward.model.stream_error import StreamErrorCode, StreamFailure
 from streamward.runner.dialing import Dialing, Host, Way
-from streamward.runner.logins import LocalLogins
-from streamward.runner.watcher import Watcher, WatcherSpec
+from streamward.runner.watcher import Watcher
 from streamward.runtime import virtual_time
-from streamward.runtime.backoff import Backoff, BackoffSpec
 from streamward.vision.hosts import HostKey
 from tests.support.clocks import LoopClock
+from tests.support.watchers import REFUSED, SITE, Story, mute, refused
 
-SITE = SiteId("site-1")
-LOGIN = login_id("192.0.2.7", 554, Secret("ada"), version=1)
 UNREACHABLE = StreamFailure(code=StreamErrorCode.TCP_TIMEOUT, detail="nothing answers there", is_unreachable=True)
-REFUSED = StreamFailure(code=StreamErrorCode.TCP_REFUSED, detail="nobody listens")
 CHANGED = StreamFailure(code=StreamErrorCode.CODEC_UNSUPPORTED, detail="it changed", is_change=True)
 LOSS = StreamFailure(code=StreamErrorCode.CORRUPT_STREAM, detail="3 packets were lost")
-BAD_LOGIN = StreamFailure(code=StreamErrorCode.RTSP_AUTH_FAILED, detail="401", is_login_refused=True)
-
-Script = Callable[[Watcher], Awaitable[StreamFailure]]
-
-
-class Story:
-    """A watcher whose dials follow a script, and what it told."""
-
-    def __init__(
-        self,
-        script: Script,
-        *,
-        name: str = "cam-1",
-        login: LoginId | None = None,
-        logins: LocalLogins | None = None,
-        way: Way | None = None,
-        dialing: Dialing | None = None,
-    ) -> None:
-        self.dials: list[float] = []
-        self.told: list[tuple[StreamErrorCode, float]] = []
-        self.told_at: list[float] = []
-        self._script = script
-        spec = WatcherSpec(
-            camera_id=CameraId(name), login=login, way=way or Way(site_id=SITE), dial=self._dial, tell=self._tell
-        )
-        self.watcher = Watcher(
-            spec,
-            clock=LoopClock(),
-            backoff=Backoff(BackoffSpec(first=1.0, longest=60.0, steady=30.0), Random(1)),
-            logins=logins or LocalLogins(clock=LoopClock()),
-            dialing=dialing or Dialing(clock=LoopClock(), random=Random(1)),
-        )
-
-    async def _dial(self, watcher: Watcher) -> StreamFailure:
-        self.dials.append(LoopClock().boot())
-        return await self._script(watcher)
-
-    def _tell(self, _camera_id: CameraId, failure: StreamFailure, retry_in: float) -> None:
-        self.told.append((failure.code, retry_in))
-        self.told_at.append(LoopClock().boot())
-
-    async def run(self, seconds: float) -> None:
-        task = asyncio.ensure_future(self.watcher.run())
-        await asyncio.sleep(seconds)
-        task.cancel()
-        await asyncio.wait([task])
-
-
-async def refused(_watcher: Watcher) -> StreamFailure:
-    return REFUSED
-
-
-async def bad_login(_watcher: Watcher) -> StreamFailure:
-    return BAD_LOGIN
-
-
-async def mute(watcher: Watcher) -> StreamFailure:
-    watcher.connected()
-    await asyncio.Event().wait()
-    raise AssertionError
 
 
 async def frames(watcher: Watcher, seconds: float) -> None:
@@ -226,27 +158,6 @@ def test_steady_frames_begin_the_waits_anew():
         await told.run(200)
         assert told.told[4][1] > 8
         assert told.told[5][1] <= 1.0
-
-    virtual_time.run(story())
-
-
-def test_a_login_is_refused_twice_and_then_parked():
-    async def story() -> None:
-        told = Story(bad_login, login=LOGIN)
-        await told.run(PARKED_FOR - 60)
-        assert len(told.dials) == 2
-        condition = told.watcher.stream.condition(LoopClock().boot())
-        assert (condition.state, condition.substate) == (StreamState.DISCONNECTED, Substate.PARKED)
-
-    virtual_time.run(story())
-
-
-def test_cameras_with_one_credential_share_its_two_tries():
-    async def story() -> None:
-        logins = LocalLogins(clock=LoopClock())
-        many = [Story(bad_login, login=LOGIN, name=f"cam-{number}", logins=logins) for number in range(5)]
-        await asyncio.gather(*(each.run(300) for each in many))
-        assert sum(len(each.dials) for each in many) == 2
 
     virtual_time.run(story())
 

@@ -54,6 +54,7 @@ class Watcher:
         self._dialing = dialing
         self._troubles = Troubles()
         self._has_turn = False  # to dial
+        self._is_parked = False  # its login
         self._knows_away = False  # that the camera's host is away was told
 
     def connected(self) -> None:
@@ -76,7 +77,7 @@ class Watcher:
         """Until it is cancelled."""
         while True:
             await self._reachable()
-            rest = await self._dial_once() if await self._may_log_in() else PARKED_LOOK
+            rest = await self._dial_once() if await self._may_hope() else PARKED_LOOK
             if self._dialing.why_away(self._spec.way) is None:
                 await asyncio.sleep(rest)
 
@@ -90,10 +91,26 @@ class Watcher:
             await self._dialing.back(self._spec.way)
         self._knows_away = False
 
+    async def _may_hope(self) -> bool:
+        """Whether to wait for a turn: a parked login would only take it from others."""
+        if not self._is_parked:
+            return True
+        is_free = await self._may_log_in()
+        if is_free:
+            self._tell_login(LoginOutcome.GAVE_UP)  # until it is this camera's turn
+        return is_free
+
     async def _dial_once(self) -> float:
-        """Returns how long to rest; what happened is told before the session is given back, which may take a while."""
+        """Returns how long to rest. The turn comes before the login: a permission to log in does not last for long."""
         await self._dialing.take(self._spec.way)
         self._has_turn = True
+        try:
+            return await self._dial_now() if await self._may_log_in() else PARKED_LOOK
+        finally:
+            self._give_turn_back()
+
+    async def _dial_now(self) -> float:
+        """What happened is told before the session is given back, which may take a while."""
         self.stream.dialing()
         dialing = asyncio.ensure_future(self._spec.dial(self))
         try:
@@ -121,10 +138,10 @@ class Watcher:
     async def _may_log_in(self) -> bool:
         """Waits for a login that others try; a parked one is shown as such."""
         login = self._spec.login
-        if login is None or await self._logins.ask(self.camera_id, login) is Permission.GO:
-            return True
-        self.stream.lost(StreamErrorCode.RTSP_AUTH_FAILED, substate=Substate.PARKED)
-        return False
+        self._is_parked = login is not None and await self._logins.ask(self.camera_id, login) is Permission.PARKED
+        if self._is_parked:
+            self.stream.lost(StreamErrorCode.RTSP_AUTH_FAILED, substate=Substate.PARKED)
+        return not self._is_parked
 
     def _rest(self, failure: StreamFailure) -> float:
         substate = Substate.STALLED if failure.code is StreamErrorCode.FRAME_STALL else None
