@@ -21,9 +21,12 @@ from streamward.protocol import codec
 from streamward.protocol.events import DetectionEvent, StreamFailed
 from streamward.protocol.shards import ShardConfig, Source
 from streamward.protocol.streams import StreamReport
+from streamward.runner import facts
 from streamward.runner.logins import LocalLogins
-from streamward.runner.worker import LastWord, Worker, WorkerParts
+from streamward.runner.parts import LastWord, WorkerParts
+from streamward.runner.worker import Worker
 from streamward.runtime.clock import SystemClock
+from streamward.runtime.journal import Journal
 from streamward.vision.detector import Detector, DetectorUnusable
 from streamward.vision.lane import ArrivedUnit
 from streamward.vision.watchdog import Seen, ShownFrame, StatusUpdate
@@ -145,6 +148,9 @@ class Plant:
 
     def __init__(self, *held: str, shard: bytes = SHARD) -> None:
         self.heard = Heard()
+        self.journal = Journal()
+        self.facts: list[Any] = []
+        self.journal.subscribe(self.facts.append)
         self.dialed: list[str] = []
         self.shown: list[str] = []  # to detectors, by their names
         self.watchdog = Recorder()
@@ -159,6 +165,7 @@ class Plant:
             stamps=Leases(set(held)),
             sink=self.heard,
             ear=self.heard,
+            journal=self.journal,
             random=Random(1),
         )
         self.config = codec.decode(shard, ShardConfig)
@@ -310,6 +317,9 @@ async def test_the_first_dial_and_the_first_frame_are_told_once():
     plant = Plant("cam-1")
     await plant.run(lambda: plant.heard.events and of(StreamFailed, plant.heard))
     assert (plant.heard.shown, sorted(plant.heard.dialed)) == (["cam-1"], ["cam-1", "cam-2"])
+    assert [fact.camera_id for fact in plant.facts if isinstance(fact, facts.StreamBegan)] == ["cam-1"]
+    retries = [fact for fact in plant.facts if isinstance(fact, facts.RtspConnectRetry)]
+    assert (retries[0].camera_id, retries[0].error_code, retries[0].tenant_id) == ("cam-2", "TCP_REFUSED", "t-01")
 
 
 async def test_a_muted_camera_is_watched_and_makes_events_only_of_what_comes_after_its_release():

@@ -24,8 +24,10 @@ from streamward.protocol.shards import ShardConfig, Source
 from streamward.protocol.streams import StreamReport
 from streamward.runner.dialing import Host
 from streamward.runner.logins import LocalLogins, Logins, login_of
-from streamward.runner.worker import Worker, WorkerParts
+from streamward.runner.parts import WorkerParts
+from streamward.runner.worker import Worker
 from streamward.runtime.clock import SystemClock
+from streamward.runtime.journal import Journal
 from streamward.vision.camera import CameraListener
 from tests.support.builders import START
 
@@ -89,6 +91,7 @@ class CameraPlant:
             stamps=self,
             sink=self,
             ear=_Deaf(),
+            journal=Journal(),
             random=Random(1),
             host=self._host,
         )

@@ -25,6 +25,7 @@ from streamward.cli import (
     sites,
     tenants,
     token,
+    worker,
 )
 from streamward.cli.extras import remedy
 from streamward.cli.failure import CommandFailed, ExitCode
@@ -50,6 +51,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("control")(control.run)
+app.command("worker")(worker.run)
 app.command("nvr")(nvr.run)
 app.command("login")(login.login)
 app.command("logout")(login.logout)

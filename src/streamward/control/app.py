@@ -8,7 +8,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from streamward.control import credentials, demo
 from streamward.control.admission import Admission
@@ -18,11 +18,13 @@ from streamward.control.keeper import ReclaimKeeper
 from streamward.control.key_watch import WatchedKeys
 from streamward.control.keys import make_key
 from streamward.control.master_keys import MasterKeys
+from streamward.control.queues import QueueKeeper
 from streamward.control.relay import Outbox, Relay
 from streamward.control.server import HttpServer, listen
 from streamward.control.sole import sole_use
 from streamward.control.tls import Tls, TlsFiles
 from streamward.control.trust import Trust, trust
+from streamward.drivers.buses import open_bus
 from streamward.drivers.memory import MemoryDatabase, MemoryStore
 from streamward.drivers.sql.migrate import Inspected, inspect
 from streamward.drivers.sql.store import SqlStore
@@ -37,7 +39,7 @@ from streamward.runtime.bell import Bell
 from streamward.runtime.clock import Clock, SystemClock
 from streamward.runtime.journal import Journal
 from streamward.runtime.service import Service
-from streamward.settings import BrokerSettings, LeaseSettings, LogSettings, Settings, TlsSettings
+from streamward.settings import AmqpSettings, LeaseSettings, LogSettings, Settings, TlsSettings
 
 _SQLITE = "sqlite:///"
 
@@ -93,7 +95,7 @@ async def serve(settings: Settings, *, with_demo: bool, announce: Announce) -> N
             await believed.standing.tick()
             async with (
                 Service("reclaim", ReclaimKeeper(store, journal), journal=journal),
-                _relaying(settings.broker, store, journal=journal, clock=clock),
+                _relaying(settings, store, journal=journal, clock=clock),
                 Service("standing", believed.standing, journal=journal),
                 contextlib.nullcontext() if tls is None else tls.followed(journal),
             ):
@@ -137,11 +139,16 @@ async def examine(settings: Settings) -> Inspected:
         raise _silent(settings, err) from err
 
 
-async def reach_broker(broker: BrokerSettings) -> None:
+async def reach_broker(amqp: AmqpSettings) -> None:
     """Connects to the broker once, or raises why that cannot be."""
-    async with _publisher(broker, clock=SystemClock()) as publisher:
-        if publisher is not None:
-            await publisher.reach()
+    if amqp.url is not None:
+        from streamward.drivers.amqp import AmqpBus, Broker  # noqa: PLC0415 only where it is used
+
+        bus = AmqpBus(Broker(url=Secret(amqp.url.get_secret_value()), clock=SystemClock()))
+        try:
+            await bus.reach()
+        finally:
+            await bus.close()
 
 
 @contextlib.contextmanager
@@ -195,30 +202,18 @@ async def _opened(settings: Settings) -> AsyncIterator[Store]:
 
 
 @contextlib.asynccontextmanager
-async def _publisher(broker: BrokerSettings, *, clock: Clock) -> AsyncIterator[Any]:
-    """The way to the broker, if there is one; if not, nothing of AMQP is even loaded."""
-    if broker.url is None:
-        yield None
-        return
-    from streamward.drivers.amqp import AmqpBus, Broker  # noqa: PLC0415 only where it is used
-
-    publisher = AmqpBus(Broker(url=Secret(broker.url.get_secret_value()), clock=clock))
+async def _relaying(settings: Settings, outbox: Outbox, *, journal: Journal, clock: Clock) -> AsyncIterator[None]:
+    """Tells the bus of changes, and sees that there is a queue for what Workers see."""
+    url = settings.amqp.url
+    bus = open_bus(None if url is None else Secret(url.get_secret_value()), settings.data, clock=clock)
     try:
-        yield publisher
+        async with (
+            Service("queues", QueueKeeper(bus), journal=journal),
+            Service("relay", Relay(outbox, bus, journal=journal, clock=clock), journal=journal),
+        ):
+            yield
     finally:
-        await publisher.close()
-
-
-@contextlib.asynccontextmanager
-async def _relaying(broker: BrokerSettings, outbox: Outbox, *, journal: Journal, clock: Clock) -> AsyncIterator[None]:
-    """Tells a broker of changes, if there is one."""
-    async with _publisher(broker, clock=clock) as publisher:
-        if publisher is None:
-            yield
-            return
-        relay = Relay(outbox, publisher, journal=journal, clock=clock)
-        async with Service("relay", relay, journal=journal):
-            yield
+        await bus.close()
 
 
 async def _open(store: Store, settings: Settings) -> None:

@@ -21,16 +21,17 @@ LARGEST_ANSWER = 1 << 24  # bytes
 class ControlPlane:
     """One control plane, as one caller sees it."""
 
-    def __init__(self, url: str, token: Secret, *, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, url: str, *, tls: ssl.SSLContext | None = None) -> None:
         self._place = urlsplit(url)
-        self._token = token
         self._tls = tls
         self._lock = threading.Lock()
         self._kept: http.client.HTTPConnection | None = None
 
-    async def post(self, path: str, message: Any, kind: type[Any], *, within: float) -> Any | Problem | None:
+    async def post(
+        self, path: str, message: Any, kind: type[Any], *, within: float, token: Secret | None = None
+    ) -> Any | Problem | None:
         """The answer, a refusal, or None if there was none in time."""
-        calling = asyncio.to_thread(self._post, path, encode(message), kind, within)
+        calling = asyncio.to_thread(self._post, path, encode(message), kind, within, token)
         try:
             return await asyncio.wait_for(calling, within + 0.5)
         except TimeoutError:
@@ -42,13 +43,15 @@ class ControlPlane:
         if kept is not None:
             kept.close()
 
-    def _post(self, path: str, body: bytes, kind: type[Any], within: float) -> Any | Problem | None:
+    def _post(
+        self, path: str, body: bytes, kind: type[Any], within: float, token: Secret | None
+    ) -> Any | Problem | None:
         with self._lock:
             connection, self._kept = self._kept or self._connection(within), None
         try:
             if connection.sock is not None:
                 connection.sock.settimeout(within)
-            connection.request("POST", self._place.path.rstrip("/") + path, body=body, headers=self._headers())
+            connection.request("POST", self._place.path.rstrip("/") + path, body=body, headers=_headers(token))
             answer = connection.getresponse()
             content = answer.read(LARGEST_ANSWER)
         except (OSError, http.client.HTTPException):
@@ -63,11 +66,13 @@ class ControlPlane:
             return decode(content, Problem if is_problem else kind)
         return None
 
-    def _headers(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self._token.reveal()}", "Content-Type": "application/json"}
-
     def _connection(self, within: float) -> http.client.HTTPConnection:
         host = self._place.hostname or ""
         if self._place.scheme == "https":
             return http.client.HTTPSConnection(host, self._place.port, timeout=within, context=self._tls)
         return http.client.HTTPConnection(host, self._place.port, timeout=within)
+
+
+def _headers(token: Secret | None) -> dict[str, str]:
+    shown = {} if token is None else {"Authorization": f"Bearer {token.reveal()}"}
+    return {"Content-Type": "application/json", **shown}

@@ -5,8 +5,19 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from streamward.model.bus import Binding, Queue
 from streamward.model.detection import Detection
 from streamward.protocol.fields import Id, Message, Version
+
+DETECTIONS = "detections.topic"  # exchanges
+STATUS = "status.topic"
+MOST_WAITING = 1_000_000  # detections that wait for a batcher; beyond that the oldest give way
+
+BATCHER = Queue(
+    name="detections.batcher",
+    bindings=(Binding(DETECTIONS, "detections.#"), Binding(DETECTIONS, "gap.#")),
+    most=MOST_WAITING,
+)
 
 
 class SeenThing(Message, frozen=True, rename={"label": "class"}):

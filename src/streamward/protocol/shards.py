@@ -4,6 +4,8 @@ from typing import Annotated
 
 import msgspec
 
+from streamward.model.secret import Secret
+from streamward.protocol.events import DETECTIONS, STATUS
 from streamward.protocol.fields import ClearText, Id, Message, Version
 from streamward.vision.zones import Zone, Zones
 
@@ -61,8 +63,15 @@ class Broker(Message, frozen=True):
 
     host: str | None = None
     url: ClearText | None = None
-    ex_status: str = "status.topic"
-    ex_detect: str = "detections.topic"
+    ex_status: str = STATUS
+    ex_detect: str = DETECTIONS
+
+    @property
+    def reached_by(self) -> Secret | None:
+        """The URL, or that of a host with the broker's own defaults."""
+        if self.url is not None:
+            return self.url.secret
+        return None if self.host is None else Secret(f"amqp://guest:guest@{self.host}/")
 
 
 class ObjectsAt(Message, frozen=True):
@@ -80,10 +89,12 @@ class ObjectsAt(Message, frozen=True):
 
 
 class ControlPlane(Message, frozen=True):
-    """Where leases are taken, if no Manager feeds them."""
+    """Where leases are taken, if no Manager feeds them: by a token, or by the key of a host that was enrolled."""
 
     base_url: str
     token: ClearText | None = None
+    identity_file: str | None = None
+    ca_file: str | None = None  # certificates that are trusted; null: the system's
 
 
 class Telemetry(Message, frozen=True):
@@ -101,17 +112,41 @@ class ShardConfig(Message, frozen=True):
     max_fps: Fps = 6.0
     detector: DetectorName = "colour"
     incarnation: Id | None = None
+    tenant: Id | None = None  # of the cameras that will be added
     amqp: Broker = Broker()
     objects: ObjectsAt | None = None
     cp: ControlPlane | None = None
     telemetry: Telemetry = Telemetry()
     readiness_quorum_pct: Annotated[int, msgspec.Meta(ge=1, le=100)] = 80
     grace_timeout_s: Annotated[float, msgspec.Meta(gt=0, le=600)] = 10.0
+    data: str = "data"  # folder of spools and, without a broker, of the event bus
+    spool_bytes: Annotated[int, msgspec.Meta(ge=1 << 20, le=1 << 40)] = 256 << 20
+    port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 0  # of its HTTP on loopback; 0: any that is free
+    api_secret: ClearText | None = None  # by which it may be drained over HTTP; null: one is made
+    failpoints: str = ""  # for fault drills only
 
     def __post_init__(self) -> None:
         names = [source.camera_uuid for source in self.sources]
         if len(names) != len(set(names)):
             raise ValueError("a camera is named twice")
+        if len({source.tenant_id for source in self.sources}) > 1:
+            raise ValueError("cameras of several tenants never share a process")
+
+    @property
+    def tenant_id(self) -> str:
+        """Whose cameras these are; a shard that has none yet is nobody's."""
+        return self.sources[0].tenant_id if self.sources else self.tenant or "nobody"
+
+    @property
+    def secrets(self) -> list[ClearText]:
+        """What in it must not be seen; a URL without a user is no secret."""
+        given = [self.api_secret, self.cp.token if self.cp else None]
+        given += [self.objects.access_key, self.objects.secret_key] if self.objects else []
+        for source in self.sources:
+            given += [source.username, source.password]
+        urls = (each for each in (self.amqp.url, *(source.url for source in self.sources)) if each is not None)
+        given += [url for url in urls if "@" in url.secret.reveal()]
+        return [each for each in given if each is not None]
 
 
 def zones_of(source: Source) -> Zones:

@@ -1,10 +1,12 @@
-"""A Worker's metrics (S0-054 to S0-056), with names as the specification spells them."""
+"""A Worker's metrics (S0-054 to S0-056, S4-43), with names as the specifications spell them."""
 
 import contextlib
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from streamward.model.status import StreamState
+from streamward.runner.facts import LeasesRenewed
+from streamward.runtime.outbox import MessagesPublished, RecordsGaveWay
 from streamward.vision.stream import Condition
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -23,6 +25,13 @@ class WorkerMetrics:
         self._inference = _histogram("inference_latency_seconds", "Looking at one frame", every)
         self._path = _histogram("e2e_latency_seconds", "From a frame's arrival to its event", every)
         self._errors = Counter("stream_errors", "Failures by their code", ("camera_uuid", "code"), registry=every)
+        self._state = Gauge("stream_state", "1 for the state it is in", ("camera_uuid", "state"), registry=every)
+        self._detected = Counter("frames_looked_at", "Frames that the detector saw", camera, registry=every)
+        self._dropped = Gauge("dropped_frames", "Frames that there was no time for", camera, registry=every)
+        self._published = Counter("messages_published", "Events that the bus confirmed", registry=every)
+        self._lost = Counter("events_lost", "Events that gave way in a full spool", registry=every)
+        self._spool = Gauge("spool_bytes", "What waits for the bus", registry=every)
+        self._renewal = Gauge("lease_renew_rtt_seconds", "How long the last renewal took", registry=every)
         pipeline = Gauge("pipeline_fps", "Frames looked at a second", ("runner_id", "shard_id"), registry=every)
         self._pipeline = pipeline.labels(runner_id=runner_id, shard_id=shard_id)
 
@@ -30,11 +39,14 @@ class WorkerMetrics:
         """How a stream stands; one that never had a frame has no age."""
         self._up.labels(camera_uuid).set(seen.state is StreamState.STREAMING)
         self._fps.labels(camera_uuid).set(seen.fps)
+        for state in StreamState:
+            self._state.labels(camera_uuid, state).set(seen.state is state)
         if seen.last_frame_at is not None:
             self._age.labels(camera_uuid).set(max(0.0, now - seen.last_frame_at))
 
     def looked(self, camera_uuid: str, *, inference_s: float, e2e_s: float) -> None:
         """One frame was looked at."""
+        self._detected.labels(camera_uuid).inc()
         self._inference.labels(camera_uuid).observe(inference_s)
         self._path.labels(camera_uuid).observe(e2e_s)
 
@@ -46,9 +58,30 @@ class WorkerMetrics:
         """How many frames of all cameras were looked at a second."""
         self._pipeline.set(fps)
 
+    def dropped(self, camera_uuid: str, frames: int) -> None:
+        """So many frames of a camera were passed over since it was added."""
+        self._dropped.labels(camera_uuid).set(frames)
+
+    def spool(self, waiting: int) -> None:
+        """So many bytes wait for the bus."""
+        self._spool.set(waiting)
+
+    def count(self, fact: object) -> None:
+        """A sink for the journal: what is counted and not told."""
+        match fact:
+            case MessagesPublished(count=count):
+                self._published.inc(count)
+            case RecordsGaveWay(count=count):
+                self._lost.inc(count)
+            case LeasesRenewed(duration_ms=duration_ms):
+                self._renewal.set(duration_ms / 1000)
+
     def forget(self, camera_uuid: str) -> None:
         """A camera that is not watched any more has no metrics."""
-        for metric in (self._up, self._age, self._fps, self._inference, self._path):
+        with contextlib.suppress(KeyError):
+            for state in StreamState:
+                self._state.remove(camera_uuid, state)
+        for metric in (self._up, self._age, self._fps, self._inference, self._path, self._detected, self._dropped):
             with contextlib.suppress(KeyError):  # it never had a value
                 metric.remove(camera_uuid)
 

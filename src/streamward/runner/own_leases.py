@@ -3,6 +3,7 @@
 What may be trusted and how things are dated is `leases.held`, as for a Manager. Not knowing means not holding.
 """
 
+import asyncio
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -23,7 +24,9 @@ from streamward.protocol.leases import (
     RenewCameras,
 )
 from streamward.protocol.problem import Problem
+from streamward.runner.facts import LeasesRenewed
 from streamward.runtime.clock import Clock
+from streamward.runtime.journal import Journal
 
 RETRY_EVERY = 2.0  # seconds until a camera that somebody else has is asked for again
 
@@ -37,7 +40,10 @@ class Control(Protocol):
 class OwnLeases:
     """What this Worker holds."""
 
-    def __init__(self, owner: Owner, control: Control, *, clock: Clock, ttl: float = FAST.ttl) -> None:
+    def __init__(
+        self, owner: Owner, control: Control, *, clock: Clock, journal: Journal | None = None, ttl: float = FAST.ttl
+    ) -> None:
+        self._journal = journal or Journal()
         self._owner = owner
         self._control = control
         self._clock = clock
@@ -51,10 +57,14 @@ class OwnLeases:
         """A camera to be held from now on."""
         self._wanted.add(camera_id)
 
+    def generation(self, camera_id: CameraId) -> Generation | None:
+        """Under which generation a camera may be run now; None: under none."""
+        held = self._held.get(camera_id)
+        return held.generation if held is not None and held.is_trusted(self._clock.boot()) else None
+
     def holds(self, camera_id: CameraId) -> bool:
         """Whether a camera may be run now."""
-        held = self._held.get(camera_id)
-        return held is not None and held.is_trusted(self._clock.boot())
+        return self.generation(camera_id) is not None
 
     def stamp(self, camera_id: CameraId, *, arrived: float, now: float) -> Stamp | None:
         held = self._held.get(camera_id)
@@ -69,9 +79,10 @@ class OwnLeases:
     async def tick(self) -> float:
         """Renews what is held and asks for what is not; returns in how many seconds to do it again."""
         await self._renew()
-        for camera_id in sorted(self._wanted):
-            if not self.holds(camera_id):
-                await self._acquire(camera_id)
+        missing = [camera_id for camera_id in sorted(self._wanted) if not self.holds(camera_id)]
+        await asyncio.gather(
+            *map(self._acquire, missing)
+        )  # one after the other, a slow answer would cost the held ones
         return min(FAST.renew_every, RETRY_EVERY)
 
     async def give_back(self) -> None:
@@ -106,6 +117,7 @@ class OwnLeases:
         message = RenewCameras(runner_id=self._owner.runner_id, cameras=named, incarnation=self._owner.incarnation)
         answer = await self._control.post("/v1/leases/cameras/renew", message, CamerasRenewed, within=RENEW_TIMEOUT)
         if isinstance(answer, CamerasRenewed):
+            self._journal.record(LeasesRenewed(duration_ms=(self._clock.boot() - asked) * 1000))
             for lost in answer.lost:
                 self._held.pop(CameraId(lost), None)
             for each in answer.renewed:

@@ -62,6 +62,15 @@ class BusSink:
             _brief(addressed(self._event(message.ts, message), place, kind=message.type, subject=subject))
         )
 
+    @property
+    def waiting(self) -> int:
+        """Bytes in the spool."""
+        return self._outbox.size
+
+    async def emptied(self) -> None:
+        """Waits until the bus has confirmed every event."""
+        await self._outbox.emptied()
+
     def _event(self, at: datetime, message: Any) -> Event:
         self._told += 1
         name = f"{self._series}.{self._told}"

@@ -8,111 +8,34 @@ passed stamps nothing, and a Worker that is not told more stops by itself.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from random import Random
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
 
 from streamward.leases.fence import Stamp
-from streamward.leases.logins import LoginId
 from streamward.model.ids import CameraId, SiteId
 from streamward.model.stream_error import StreamErrorCode, StreamFailure
 from streamward.model.video import VideoCodec
 from streamward.protocol import events as wire
 from streamward.protocol.shards import ShardConfig, Source, zones_of
 from streamward.protocol.streams import StreamReport
-from streamward.runner import hooks
-from streamward.runner.dialing import Dialing, Host, Way
-from streamward.runner.logins import Logins
+from streamward.runner import facts, hooks
+from streamward.runner.dialing import Dialing, Way
 from streamward.runner.metrics import WorkerMetrics
+from streamward.runner.parts import LastWord, WorkerParts
 from streamward.runner.pipeline import FrameDecoder, Pipeline
 from streamward.runner.watcher import Watcher, WatcherSpec
 from streamward.runtime.backoff import Backoff, BackoffSpec
-from streamward.runtime.clock import Clock
-from streamward.vision.camera import CameraListener
-from streamward.vision.detector import Detector, DetectorUnusable
+from streamward.vision.detector import DetectorUnusable
 from streamward.vision.lane import ArrivedUnit
 from streamward.vision.readiness import UNSEEN, is_ready
 from streamward.vision.sampling import Sampler
 from streamward.vision.stream import Condition
-from streamward.vision.watchdog import Seen, StatusUpdate, Watchdog
+from streamward.vision.watchdog import Seen, StatusUpdate
 
 TELL_EVERY = 0.2  # seconds between two looks at what is to be told
 RATE_EVERY = 5.0  # seconds over which frames a second are reckoned
 _BACKOFF = BackoffSpec(first=1.0, longest=60.0, steady=30.0)
-
-
-class Stamps(Protocol):
-    """What is known of the leases of this shard's cameras."""
-
-    def stamp(self, camera_id: CameraId, *, arrived: float, now: float) -> Stamp | None:
-        """Under which lease a frame arrived; None: under none that is trusted."""
-        ...
-
-    def database_time(self, boot: float) -> datetime:
-        """The database's time at that boot-time, as well as it is known."""
-        ...
-
-
-class Sink(Protocol):
-    """Where a Worker's messages go; neither waits."""
-
-    def keep(self, routing_key: str, event_id: str, message: Any) -> None:
-        """An event that must not be lost."""
-        ...
-
-    def tell(self, routing_key: str, message: Any) -> None:
-        """A message that is worth something now or never."""
-        ...
-
-
-class Ear(Protocol):
-    """Who is told, beside the bus, how the cameras of this shard do; none of it may wait."""
-
-    def reported(self, report: StreamReport) -> None: ...
-    def failed(self, failure: wire.StreamFailed) -> None: ...
-
-    def showing(self, camera_id: CameraId, arrived: float) -> None:
-        """The first frame since a camera was added."""
-        ...
-
-    def dial_ended(self, camera_id: CameraId) -> None:
-        """The first connection since a camera was added was made, or has failed."""
-        ...
-
-
-Dial = Callable[[Source, CameraListener], Awaitable[StreamFailure]]
-
-
-def _nowhere(_source: Source) -> Host | None:
-    return None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerParts:
-    """What a Worker is put together from."""
-
-    clock: Clock
-    detector: Callable[[str], Detector]  # by its name; raises DetectorUnusable
-    decoder: Callable[[VideoCodec], FrameDecoder]
-    dial: Dial
-    login: Callable[[Source], LoginId | None]
-    logins: Logins
-    stamps: Stamps
-    sink: Sink
-    ear: Ear
-    random: Random
-    host: Callable[[Source], Host | None] = _nowhere  # None: on this one
-    watchdogs: Sequence[Watchdog] = ()  # whoever else wants to hear what the pipeline does
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LastWord:
-    """The last event of a camera: when its frame arrived, and how it was dated."""
-
-    arrived: float | None = None
-    made_until: datetime | None = None
 
 
 @dataclass(slots=True)
@@ -122,10 +45,11 @@ class _Watched:
     source: Source
     watcher: Watcher
     task: "asyncio.Task[None]"
+    added_at: float  # boot-time
     emits_after: float | None  # boot-time; None: it is muted
     has_dialed: bool = False
     has_shown: bool = False
-    last_word: LastWord = LastWord()
+    last_word: LastWord = field(default_factory=LastWord)
 
 
 class Worker:
@@ -171,10 +95,14 @@ class Worker:
                 self._tell_all()
                 await asyncio.sleep(TELL_EVERY)
         finally:
-            await asyncio.gather(*map(self.drop, list(self._watched)))
-            await asyncio.gather(*self._leaving, return_exceptions=True)
-            await self._parts.logins.close()
-            await self._pipeline.close()
+            await self.close()
+
+    async def close(self) -> None:
+        """Ends every camera, and then all that decodes and looks."""
+        await asyncio.gather(*map(self.drop, list(self._watched)))
+        await asyncio.gather(*self._leaving, return_exceptions=True)
+        await self._parts.logins.close()
+        await self._pipeline.close()
 
     def add(self, source: Source, *, is_muted: bool = False) -> None:
         """Begins to watch a camera; one that must not be processed, or cannot, is not even connected to."""
@@ -194,7 +122,7 @@ class Worker:
         watcher = self._watcher(camera_id, source)
         watcher.stream.summary_every = self._config.telemetry.report_interval_seconds
         task = asyncio.get_running_loop().create_task(watcher.run(), name=f"watch {camera_id}")
-        self._watched[camera_id] = _Watched(source, watcher, task, None if is_muted else 0.0)
+        self._watched[camera_id] = _Watched(source, watcher, task, self._parts.clock.boot(), None if is_muted else 0.0)
 
     def _watcher(self, camera_id: CameraId, source: Source) -> Watcher:
         parts = self._parts
@@ -225,6 +153,7 @@ class Worker:
             watched.task.add_done_callback(self._leaving.discard)
             watched.task.cancel()
             self.metrics.forget(camera_id)
+            self._parts.journal.record(facts.StreamEnded(**_whose(watched.source)))
         return watched
 
     def mute(self, camera_id: CameraId) -> LastWord:
@@ -259,6 +188,8 @@ class Worker:
         watched.watcher.stream.frame(arrived_at, self._parts.clock.boot())
         if not watched.has_shown:
             watched.has_shown = True
+            duration_ms = round((self._parts.clock.boot() - watched.added_at) * 1000)
+            self._parts.journal.record(facts.StreamBegan(**_whose(watched.source), duration_ms=duration_ms))
             self._parts.ear.showing(camera_id, arrived_at)
 
     def _seen(self, seen: Seen) -> None:
@@ -311,6 +242,7 @@ class Worker:
         for camera_id, watched in self._watched.items():
             stream = watched.watcher.stream
             self.metrics.condition(camera_id, stream.condition(now), now)
+            self.metrics.dropped(camera_id, sum(self._pipeline.dropped(camera_id)))
             if (condition := stream.due(now)) is not None:
                 report = self._report(watched.source, condition, now)
                 self._parts.sink.tell(_key("stream.status", watched.source), report)
@@ -358,6 +290,14 @@ class Worker:
             retry_in_ms=round(retry_in * 1000),
             ts=self._parts.stamps.database_time(now),
         )
+        self._parts.journal.record(
+            facts.RtspConnectRetry(
+                **_whose(source),
+                error_code=message.code,
+                detail=message.detail,
+                retry_in_ms=message.retry_in_ms,
+            )
+        )
         self._parts.sink.tell(_key("stream.error", source), message)
         self._parts.ear.failed(message)
         self._hooks.spread(StatusUpdate(camera_id=camera_id, at=now, what=failure.code, detail=failure.detail))
@@ -390,6 +330,10 @@ class _Line:
 
     def trouble(self, trouble: StreamFailure) -> None:
         self._watcher.trouble(trouble)
+
+
+def _whose(source: Source) -> dict[str, Any]:
+    return {"camera_id": CameraId(source.camera_uuid), "site_id": source.site_id, "tenant_id": source.tenant_id}
 
 
 def _latency(inference_s: float, e2e_s: float) -> wire.Latency:

@@ -32,6 +32,7 @@ IN_FLIGHT = 50  # messages without a confirm: more make each wait longer, and li
 MOST_HELD = 200  # refused messages, beyond which nothing new is tried
 MOST_BEHIND = 500  # live records that may queue up; then they are backlog, and newer ones go first
 LOOK_EVERY = 1.0  # seconds between two looks into a spool that was empty, unless something is appended
+EMPTY_EVERY = 0.05  # seconds between two looks at whether all is out
 
 _REFUSED = BackoffSpec(first=0.5, longest=60.0)
 
@@ -126,6 +127,11 @@ class SpoolRelay:
     def is_empty(self) -> bool:
         """Whether everything was confirmed."""
         return self._spool.is_empty and not self._adopted
+
+    @property
+    def size(self) -> int:
+        """Bytes in its own spool."""
+        return self._spool.size
 
     def append(self, message: Message) -> None:
         """Keeps a message until it is published; raises MessageUnfit."""
@@ -238,6 +244,16 @@ class Outbox:
         """Publishes what a dead process left, after everything else."""
         self._relay.adopt(spool)
         self._service.poke()
+
+    @property
+    def size(self) -> int:
+        """Bytes that wait in this process's own spool."""
+        return self._relay.size
+
+    async def emptied(self) -> None:
+        """Waits until everything was confirmed."""
+        while not self._relay.is_empty:  # noqa: ASYNC110 - looked at only while a process ends
+            await asyncio.sleep(EMPTY_EVERY)
 
     async def __aenter__(self) -> Self:
         self._service.start()

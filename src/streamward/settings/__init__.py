@@ -1,12 +1,12 @@
 """Settings: every one there is, where each comes from, and the pages about them."""
 
 from streamward.settings.pages import render_example, render_page
-from streamward.settings.parts import BrokerSettings, LeaseSettings, LogSettings, Settings, TlsSettings
+from streamward.settings.parts import AmqpSettings, LeaseSettings, LogSettings, Settings, TlsSettings
 from streamward.settings.sources import SettingsRefused, find, load
 from streamward.settings.variables import variables
 
 __all__ = [
-    "BrokerSettings",
+    "AmqpSettings",
     "LeaseSettings",
     "LogSettings",
     "Settings",

@@ -45,14 +45,14 @@ class DatabaseSettings(Part):
         return url
 
 
-class BrokerSettings(Part):
-    """Where changes are announced."""
+class AmqpSettings(Part):
+    """Where events go."""
 
     url: Annotated[
         SecretStr | None,
         Field(
-            description="`amqp://user:password@host/` or `amqps://user:password@host/?cafile=path` of a RabbitMQ that "
-            "is told of changes of cameras; without it nobody is told"
+            description="`amqp://user:password@host/` or `amqps://user:password@host/?cafile=path` of the RabbitMQ "
+            "that carries events; without it a file in the data folder does, for the processes of this host"
         ),
     ] = None
 
@@ -199,7 +199,7 @@ class Settings(BaseSettings):
     ] = None
     control: ControlSettings = ControlSettings()
     database: DatabaseSettings = DatabaseSettings()
-    broker: BrokerSettings = BrokerSettings()
+    amqp: AmqpSettings = AmqpSettings()
     tls: TlsSettings = TlsSettings()
     lease: LeaseSettings = LeaseSettings()
     log: LogSettings = LogSettings()

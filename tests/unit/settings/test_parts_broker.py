@@ -19,7 +19,7 @@ NOWHERE = Path("no-such-file")
     ],
 )
 def test_a_brokers_url_is_read(url: str) -> None:
-    broker = load({"STREAMWARD_BROKER_URL": url}, file=NOWHERE).broker
+    broker = load({"STREAMWARD_AMQP_URL": url}, file=NOWHERE).amqp
     assert broker.url is not None
     assert broker.url.get_secret_value() == url
     assert "p@" not in repr(broker)
@@ -46,6 +46,6 @@ def test_a_brokers_url_is_read(url: str) -> None:
 )
 def test_a_brokers_url_that_could_be_read_in_two_ways_is_refused(url: str) -> None:
     with pytest.raises(SettingsRefused) as refused:
-        load({"STREAMWARD_BROKER_URL": url}, file=NOWHERE)
-    assert str(refused.value).startswith("STREAMWARD_BROKER_URL: must be amqp://")
+        load({"STREAMWARD_AMQP_URL": url}, file=NOWHERE)
+    assert str(refused.value).startswith("STREAMWARD_AMQP_URL: must be amqp://")
     assert "hunter2" not in str(refused.value)

@@ -71,14 +71,14 @@ def control(settings: Settings) -> list[Finding]:
 
 def broker(settings: Settings) -> Finding | None:
     """The broker that is told of changes lets us in; None: there is none."""
-    check, url = "broker", settings.broker.url
+    check, url = "broker", settings.amqp.url
     if url is None:
         return None
     shown = without_credentials(url.get_secret_value()).partition("?")[0]
     try:
-        asyncio.run(reach_broker(settings.broker))
+        asyncio.run(reach_broker(settings.amqp))
     except BusAway as err:
-        return failed(check, str(err), "see that it runs and knows the user; STREAMWARD_BROKER_URL names it")
+        return failed(check, str(err), "see that it runs and knows the user; STREAMWARD_AMQP_URL names it")
     return ok(check, f"{shown} lets us in")
 
 

@@ -1,0 +1,18 @@
+"""The queues that must be there before anybody publishes what must not be lost."""
+
+from streamward.model.bus import Bus
+from streamward.protocol.events import BATCHER
+
+AGAIN_EVERY = 60.0  # seconds: a broker may be set up anew while this runs
+
+
+class QueueKeeper:
+    """Declares them; a service runs its ticks, and tries again while the bus is away."""
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+
+    async def tick(self) -> float:
+        """What is there already stays as it is."""
+        await self._bus.declare(BATCHER)
+        return AGAIN_EVERY

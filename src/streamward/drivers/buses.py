@@ -1,0 +1,20 @@
+"""Which event bus a process uses: RabbitMQ if it has the URL of one, else the file that its host's processes share."""
+
+from pathlib import Path
+
+from streamward.model.bus import Bus
+from streamward.model.secret import Secret
+from streamward.runtime.clock import Clock
+
+FILE = "bus.sqlite"  # in the data folder
+
+
+def open_bus(url: Secret | None, data: Path, *, clock: Clock) -> Bus:
+    """The bus; of the other kind nothing is loaded. It connects when it is first used."""
+    if url is None:
+        from streamward.drivers.bus import EmbeddedBus  # noqa: PLC0415
+
+        return EmbeddedBus(data / FILE, clock=clock)
+    from streamward.drivers.amqp import AmqpBus, Broker  # noqa: PLC0415
+
+    return AmqpBus(Broker(url=url, clock=clock))

@@ -1,0 +1,171 @@
+"""A Worker that has no Manager: it registers, takes the leases of its cameras, and watches what it holds (S0-037).
+
+    register ─→ [ renew · acquire ─held→ dial token ─→ add ] every second ─lost→ drop
+
+A camera whose lease cannot be had is not run. A runner that was started anew somewhere else ends this Worker.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import msgspec
+
+from streamward.leases.lease import DenialReason, Owner
+from streamward.leases.policy import RENEW_TIMEOUT
+from streamward.model.ids import CameraId, Generation
+from streamward.model.runner import DrainMode
+from streamward.protocol import events as wire
+from streamward.protocol.leases import Heartbeat, RegisterRunner, RunnerFlags
+from streamward.protocol.problem import Problem
+from streamward.protocol.shards import ShardConfig, Source
+from streamward.protocol.sites import DialFinished, DialToken, NamedDial
+from streamward.protocol.streams import ReportsAccepted, StreamReport, StreamReports
+from streamward.protocol.worker_link import WorkerExit
+from streamward.runner.ending import Ending
+from streamward.runner.own_leases import Control, OwnLeases
+from streamward.runner.parts import LastWord
+from streamward.runtime.clock import Clock
+from streamward.runtime.journal import Journal
+
+LOOK_EVERY = 0.5  # seconds
+RENEW_EVERY = 2.0
+BEAT_EVERY = 1.0
+_MOST_REPORTS = 500  # that wait while the control plane is away; the oldest give way
+
+
+class Watching(Protocol):
+    """What runs cameras."""
+
+    def add(self, source: Source) -> None: ...
+    async def drop(self, camera_id: CameraId) -> LastWord: ...
+
+
+class Alone:
+    """Takes a Manager's part for one shard; a service runs its ticks."""
+
+    def __init__(
+        self,
+        config: ShardConfig,
+        owner: Owner,
+        *,
+        control: Control,
+        clock: Clock,
+        journal: Journal,
+        ending: Ending,
+    ) -> None:
+        self.leases = OwnLeases(owner, control, clock=clock, journal=journal)
+        self._owner = owner
+        self._control = control
+        self._clock = clock
+        self._ending = ending
+        self._sources: Mapping[CameraId, Source] = {
+            CameraId(source.camera_uuid): source for source in config.sources if not source.do_not_process
+        }
+        self._watching: Watching | None = None
+        self._running: dict[CameraId, Generation] = {}
+        self._epochs: dict[CameraId, int] = {}
+        self._dial_at: dict[CameraId, float] = {}  # boot-time before which there is no token
+        self._dialed: set[CameraId] = set()  # and not told yet
+        self._reports: dict[CameraId, StreamReport] = {}
+        self._renew_at = self._beat_at = 0.0
+        self._is_registered = False
+
+    def begin(self, watching: Watching) -> None:
+        """From now on what is held is run there."""
+        self._watching = watching
+        for camera_id in self._sources:
+            self.leases.want(camera_id)
+
+    async def tick(self) -> float:
+        """Keeps leases and cameras in step with each other."""
+        now = self._clock.boot()
+        if not self._is_registered and not await self._register():
+            return LOOK_EVERY
+        if now >= self._renew_at:
+            self._renew_at = now + RENEW_EVERY
+            await self.leases.tick()
+        await self._let_go()
+        await self._begin_held()
+        if now >= self._beat_at:
+            self._beat_at = now + BEAT_EVERY
+            await self._tell()
+        return LOOK_EVERY
+
+    def reported(self, report: StreamReport) -> None:
+        self._reports[CameraId(report.camera_uuid)] = report
+
+    def failed(self, failure: wire.StreamFailed) -> None:
+        """Told on the bus; the control plane reads it in the report."""
+
+    def showing(self, camera_id: CameraId, arrived: float) -> None:
+        """Nobody waits for it."""
+
+    def dial_ended(self, camera_id: CameraId) -> None:
+        self._dialed.add(camera_id)
+
+    async def _register(self) -> bool:
+        message = RegisterRunner(
+            runner_id=self._owner.runner_id,
+            incarnation=self._owner.incarnation,
+            capacity_streams=len(self._sources),
+        )
+        answer = await self._control.post("/v1/runners/register", message, RunnerFlags, within=RENEW_TIMEOUT)
+        self._is_registered = isinstance(answer, RunnerFlags)
+        self._look_at(answer)
+        return self._is_registered
+
+    async def _let_go(self) -> None:
+        """Ends cameras whose lease is not trusted any more, or is another one."""
+        assert self._watching is not None
+        gone = [each for each, generation in self._running.items() if self.leases.generation(each) != generation]
+        for camera_id in gone:
+            del self._running[camera_id]
+        await asyncio.gather(*map(self._watching.drop, gone))
+
+    async def _begin_held(self) -> None:
+        held = [each for each in self._sources if self.leases.holds(each) and each not in self._running]
+        await asyncio.gather(*map(self._begin_one, held))
+
+    async def _begin_one(self, camera_id: CameraId) -> None:
+        source, generation = self._sources[camera_id], self.leases.generation(camera_id)
+        if generation is None or not await self._may_dial(source, generation):
+            return
+        assert self._watching is not None
+        epoch = self._epochs[camera_id] = self._epochs.get(camera_id, 0) + 1
+        self._running[camera_id] = generation
+        self._watching.add(msgspec.structs.replace(source, generation=generation, epoch=epoch))
+
+    async def _may_dial(self, source: Source, generation: Generation) -> bool:
+        camera_id = CameraId(source.camera_uuid)
+        if self._clock.boot() < self._dial_at.get(camera_id, 0.0):
+            return False
+        message = NamedDial(camera_uuid=camera_id, version=generation)
+        path = f"/v1/sites/{source.site_id}/budget/consume"
+        answer = await self._control.post(path, message, DialToken, within=RENEW_TIMEOUT)
+        if isinstance(answer, Problem):
+            self._dial_at[camera_id] = self._clock.boot() + (answer.retry_in_ms or 1000) / 1000
+        return isinstance(answer, DialToken)
+
+    async def _tell(self) -> None:
+        """How the cameras do, that dials have ended, and that this runner lives."""
+        dialed, self._dialed = self._dialed, set()
+        await asyncio.gather(*map(self._finish_dial, dialed & self._running.keys()))
+        if self._reports:
+            reports, self._reports = list(self._reports.values()), {}
+            message = StreamReports(items=reports[-_MOST_REPORTS:])
+            await self._control.post("/v1/streams/status/batch", message, ReportsAccepted, within=RENEW_TIMEOUT)
+        beat = Heartbeat(runner_id=self._owner.runner_id, streams_owned=len(self._running))
+        self._look_at(await self._control.post("/v1/runners/heartbeat", beat, RunnerFlags, within=RENEW_TIMEOUT))
+
+    async def _finish_dial(self, camera_id: CameraId) -> None:
+        message = NamedDial(camera_uuid=camera_id, version=self._running[camera_id])
+        path = f"/v1/sites/{self._sources[camera_id].site_id}/budget/done"
+        await self._control.post(path, message, DialFinished, within=RENEW_TIMEOUT)
+
+    def _look_at(self, answer: Any) -> None:
+        """A runner that was replaced or is drained has nothing to do here any more."""
+        if isinstance(answer, Problem) and answer.reason == DenialReason.INCARNATION_ENDED:
+            self._ending.drain(WorkerExit.FENCED)
+        if isinstance(answer, RunnerFlags) and answer.drain_mode is not DrainMode.NONE:
+            self._ending.drain()

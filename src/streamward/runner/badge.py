@@ -1,0 +1,121 @@
+"""By what token a runner speaks to its control plane: one that it was given, or one that it proves itself by.
+
+key pair ─assertion→ /v1/tokens ─→ token ─→ every call ─401→ a new one
+"""
+
+import base64
+import binascii
+import contextlib
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any, Protocol
+
+import msgspec
+
+from streamward.model.errors import StreamwardError
+from streamward.model.ids import Incarnation
+from streamward.model.secret import Secret
+from streamward.protocol.fields import ClearText
+from streamward.protocol.identities import AskToken, TokenGiven
+from streamward.protocol.problem import Problem
+from streamward.runtime.clock import Clock
+
+ASK_WITHIN = 3.0  # seconds
+_RENEWED_AT = 2 / 3  # of a token's life
+
+
+class OpenControl(Protocol):
+    """The control plane for whoever brings a token along, or none."""
+
+    async def post(
+        self, path: str, message: Any, kind: type[Any], *, within: float, token: Secret | None = None
+    ) -> Any | Problem | None: ...
+
+
+class Badge(Protocol):
+    """What proves who speaks."""
+
+    async def token(self) -> Secret | None:
+        """The token; None: there is none to be had now."""
+        ...
+
+    def refused(self) -> None:
+        """The last one did not count."""
+        ...
+
+
+class TokenUnusable(StreamwardError):
+    """Something that is no runner's token."""
+
+    def __str__(self) -> str:
+        return "the token is no runner's: make one with `streamward token --runner NAME`, or enrol this host"
+
+
+class GivenToken:
+    """One that somebody handed over; it ends when it ends."""
+
+    def __init__(self, token: Secret) -> None:
+        self._token = token
+
+    async def token(self) -> Secret | None:
+        return self._token
+
+    def refused(self) -> None:
+        """There is no other."""
+
+
+class ProvenToken:
+    """One that is asked for with the key of an identity, in good time and whenever one was refused."""
+
+    def __init__(self, control: OpenControl, assertion: Callable[[], str], *, clock: Clock) -> None:
+        self._control = control
+        self._assertion = assertion
+        self._clock = clock
+        self._token: Secret | None = None
+        self._renew_at = 0.0  # boot-time
+
+    async def token(self) -> Secret | None:
+        if self._token is None or self._clock.boot() >= self._renew_at:
+            await self._ask()
+        return self._token
+
+    def refused(self) -> None:
+        self._token = None
+
+    async def _ask(self) -> None:
+        asked = self._clock.boot()
+        message = AskToken(assertion=ClearText(Secret(self._assertion())))
+        answer = await self._control.post("/v1/tokens", message, TokenGiven, within=ASK_WITHIN)
+        if isinstance(answer, TokenGiven):
+            self._token = answer.access_token.secret
+            self._renew_at = asked + answer.expires_in * _RENEWED_AT
+
+
+class Speaker:
+    """The control plane for one runner."""
+
+    def __init__(self, control: OpenControl, badge: Badge) -> None:
+        self._control = control
+        self._badge = badge
+
+    async def post(self, path: str, message: Any, kind: type[Any], *, within: float) -> Any | Problem | None:
+        """The answer, a refusal, or None if there was none in time."""
+        token = await self._badge.token()
+        if token is None:
+            return None
+        answer = await self._control.post(path, message, kind, within=within, token=token)
+        if isinstance(answer, Problem) and answer.status == HTTPStatus.UNAUTHORIZED:
+            self._badge.refused()
+        return answer
+
+
+class _Said(msgspec.Struct):
+    inc: str
+
+
+def incarnation_in(token: Secret) -> Incarnation:
+    """For which start of a runner a token was made; read, not checked: that is the control plane's part."""
+    parts = token.reveal().split(".")
+    with contextlib.suppress(IndexError, binascii.Error, msgspec.MsgspecError):
+        return Incarnation(msgspec.json.decode(base64.urlsafe_b64decode(parts[1] + "=="), type=_Said).inc)
+    raise TokenUnusable

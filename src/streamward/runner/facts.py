@@ -1,0 +1,43 @@
+"""What happens in a Worker, as facts: each becomes a log line (S0-075)."""
+
+from dataclasses import dataclass
+
+from streamward.model.ids import CameraId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamBegan:
+    """The first frame of a camera since it was added, so long after that."""
+
+    camera_id: CameraId
+    site_id: str
+    tenant_id: str
+    duration_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RtspConnectRetry:
+    """A camera's stream failed, and is tried again."""
+
+    camera_id: CameraId
+    site_id: str
+    tenant_id: str
+    error_code: str
+    detail: str
+    retry_in_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamEnded:
+    """A camera is watched no more."""
+
+    camera_id: CameraId
+    site_id: str
+    tenant_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeasesRenewed:
+    """The control plane answered a renewal, so long after it was asked."""
+
+    duration_ms: float

@@ -1,0 +1,133 @@
+"""A Worker that has a Manager: it does what it is told over the channel, and tells what happens there.
+
+When the channel ends, so does the Worker; cameras whose lease is not fed in time are ended by it alone.
+"""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Protocol
+
+from streamward.model.ids import CameraId
+from streamward.protocol import codec, worker_link
+from streamward.protocol.events import StreamFailed
+from streamward.protocol.shards import Source
+from streamward.protocol.streams import StreamReport
+from streamward.protocol.worker_link import (
+    Add,
+    DialEnded,
+    Drop,
+    Mute,
+    Showing,
+    Stopped,
+    Told,
+    Unmute,
+    Word,
+    WorkerExit,
+)
+from streamward.runner.ending import Ending
+from streamward.runner.fed_leases import FedLeases
+from streamward.runner.parts import LastWord
+from streamward.runtime.channel import Channel
+
+TELL_EVERY = 0.2  # seconds
+ORPHANED_FOR = 1.0  # seconds in which a Worker without a Manager ends its connections
+
+
+class Obedient(Protocol):
+    """What runs cameras."""
+
+    def add(self, source: Source, *, is_muted: bool = False) -> None: ...
+    async def drop(self, camera_id: CameraId) -> LastWord: ...
+    def mute(self, camera_id: CameraId) -> LastWord: ...
+    def unmute(self, camera_id: CameraId, *, after: float) -> None: ...
+
+
+class Obeying:
+    """The Worker's end of the channel; a service runs its ticks."""
+
+    def __init__(self, channel: Channel, leases: FedLeases, *, ending: Ending) -> None:
+        self._channel = channel
+        self._leases = leases
+        self._ending = ending
+        self._worker: Obedient | None = None
+        self._reports: list[StreamReport] = []
+        self._failures: list[StreamFailed] = []
+        self._turns: dict[CameraId, asyncio.Task[None]] = {}
+
+    async def obey(self, worker: Obedient) -> None:
+        """Does what it is told, until the channel ends."""
+        self._worker = worker
+        while (content := await self._channel.receive()) is not None:
+            self._do(worker, worker_link.read_order(content))
+        self._ending.drain(WorkerExit.ORPHANED, within=ORPHANED_FOR)
+
+    async def tick(self) -> float:
+        """Tells what has gathered, and ends what was not fed."""
+        if self._reports or self._failures:
+            self.say(Told(reports=self._reports, failures=self._failures))
+            self._reports, self._failures = [], []
+        if self._worker is not None:
+            for camera_id in self._leases.expired():
+                self._in_turn(camera_id, self._drop(self._worker, camera_id))
+        return TELL_EVERY
+
+    def say(self, word: Word) -> None:
+        """Tells the Manager something."""
+        self._channel.send(codec.encode(word))
+
+    def reported(self, report: StreamReport) -> None:
+        self._reports.append(report)
+
+    def failed(self, failure: StreamFailed) -> None:
+        self._failures.append(failure)
+
+    def showing(self, camera_id: CameraId, arrived: float) -> None:
+        self.say(Showing(camera_uuid=camera_id, arrived=arrived))
+
+    def dial_ended(self, camera_id: CameraId) -> None:
+        self.say(DialEnded(camera_uuid=camera_id))
+
+    def _do(self, worker: Obedient, order: worker_link.Order) -> None:
+        match order:
+            case worker_link.Feed(leases=leases):
+                self._leases.feed(leases)
+            case worker_link.Drain():
+                self._ending.drain()
+            case worker_link.Terminate():
+                self._ending.stop()
+            case worker_link.Begin():
+                pass  # it has begun
+            case _:
+                camera_id = CameraId(order.source.camera_uuid if isinstance(order, Add) else order.camera_uuid)
+                self._in_turn(camera_id, self._do_to(camera_id, worker, order))
+
+    async def _do_to(self, camera_id: CameraId, worker: Obedient, order: Add | Drop | Mute | Unmute) -> None:
+        match order:
+            case Add(source=source, is_muted=is_muted):
+                worker.add(source, is_muted=is_muted)
+            case Drop():
+                await self._drop(worker, camera_id)
+            case Mute():
+                self._stopped(camera_id, worker.mute(camera_id))
+            case Unmute(after=after):
+                worker.unmute(camera_id, after=after)
+
+    async def _drop(self, worker: Obedient, camera_id: CameraId) -> None:
+        self._leases.forget(camera_id)
+        self._stopped(camera_id, await worker.drop(camera_id))
+
+    def _in_turn(self, camera_id: CameraId, doing: Coroutine[None, None, None]) -> None:
+        """Orders about one camera follow each other; a connection that takes its time to end holds up no other."""
+        before = self._turns.get(camera_id)
+        task = asyncio.get_running_loop().create_task(_after(before, doing), name=f"order {camera_id}")
+        self._turns[camera_id] = task
+        task.add_done_callback(lambda done: self._turns.pop(camera_id) if self._turns.get(camera_id) is done else None)
+
+    def _stopped(self, camera_id: CameraId, last: LastWord) -> None:
+        self.say(Stopped(camera_uuid=camera_id, last_arrived=last.arrived, made_until=last.made_until))
+
+
+async def _after(before: "asyncio.Task[None] | None", doing: Coroutine[None, None, None]) -> None:
+    if before is not None:
+        await asyncio.wait([before])
+    await doing

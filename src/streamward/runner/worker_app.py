@@ -1,0 +1,369 @@
+"""A Worker's process put together: the only module of this package that names drivers.
+
+    alone    config ─→ leases of its own ─→ Worker ─→ spool ─→ bus
+    managed  channel ─Begin, Feed, Add …→ Worker ─→ spool ─→ bus
+
+Guaranteed: SIGTERM and `/drain` end it within its grace, its cameras first, then its leases, then what waits for the
+bus; what is not confirmed by then waits in the spool for the next Worker of this runner and tenant.
+"""
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import random
+import secrets
+import signal
+import socket
+import ssl
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from streamward.drivers import camera
+from streamward.drivers.buses import open_bus
+from streamward.drivers.control_plane import ControlPlane
+from streamward.drivers.decoder import Decoder
+from streamward.drivers.detectors.loading import load_detector
+from streamward.drivers.key_pair import StoredIdentity
+from streamward.drivers.objects import open_store
+from streamward.leases.lease import Owner
+from streamward.leases.logins import LoginId
+from streamward.model.address_policy import AddressPolicy, parse_network
+from streamward.model.errors import StreamwardError
+from streamward.model.ids import Incarnation, RunnerId
+from streamward.model.objects import MOST_STORED
+from streamward.model.secret import Secret
+from streamward.model.source_url import NETWORK, Credential, SourceKind, parse
+from streamward.model.stream_error import StreamFailure
+from streamward.protocol import shards, worker_link
+from streamward.protocol.shards import ObjectsAt, ShardConfig, Source
+from streamward.protocol.worker_link import Began, WorkerExit
+from streamward.runner.alone import Alone
+from streamward.runner.badge import Badge, GivenToken, ProvenToken, Speaker, incarnation_in
+from streamward.runner.dialing import Host
+from streamward.runner.ending import Ending
+from streamward.runner.facts import LeasesRenewed
+from streamward.runner.fed_leases import FedLeases
+from streamward.runner.logins import ControlLogins, LocalLogins, Logins, login_of
+from streamward.runner.obeying import Obeying
+from streamward.runner.parts import Ear, Stamps, WorkerParts
+from streamward.runner.pointing import PointingPublisher
+from streamward.runner.pulse import Pulse
+from streamward.runner.sink import BusSink, Sender, tell_gap
+from streamward.runner.worker import Worker
+from streamward.runner.worker_api import WorkerApi
+from streamward.runtime import failpoints, log, private_file
+from streamward.runtime.channel import Channel
+from streamward.runtime.clock import Clock, SystemClock
+from streamward.runtime.journal import Journal
+from streamward.runtime.outbox import MessagesPublished, Outbox, SpoolRelay
+from streamward.runtime.service import Service
+from streamward.runtime.spool import Spool, abandoned
+from streamward.runtime.teller import Teller
+from streamward.vision.camera import CameraListener
+
+_COUNTED = (MessagesPublished, LeasesRenewed)  # in the metrics; as lines they would be many
+_CLOSING = 0.5  # seconds of the grace that are kept for closing what is open
+
+Announce = Callable[[ShardConfig, int, Path], None]
+GiveBack = Callable[[], Awaitable[None]]
+
+
+class NoLeases(StreamwardError):
+    """A Worker that nobody gives leases to."""
+
+    def __str__(self) -> str:
+        return (
+            "a Worker runs only cameras that it holds a lease of: name the control plane in `cp` "
+            '({"base_url": …, "token": …} or "identity_file"), or let a runner start it'
+        )
+
+
+class SourceUnusable(StreamwardError):
+    """A camera that cannot be watched as it is described."""
+
+    def __init__(self, camera_uuid: str, why: StreamwardError) -> None:
+        super().__init__(camera_uuid, why)
+        self.camera_uuid = camera_uuid
+        self.why = why
+
+    def __str__(self) -> str:
+        return f"camera {self.camera_uuid}: {self.why}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shell:
+    """What a Worker of either kind has around it."""
+
+    config: ShardConfig
+    clock: Clock
+    journal: Journal
+    ending: Ending
+    stamps: Stamps
+    logins: Logins
+    ear: Ear
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Working:
+    """A Worker at work, and how it is spoken to."""
+
+    worker: Worker
+    sink: BusSink
+    port: int
+    secret: Secret
+
+
+async def run_alone(config: ShardConfig, *, announce: Announce) -> WorkerExit:
+    """Watches the cameras of a config whose leases it can get, until it is told to end."""
+    if config.cp is None:
+        raise NoLeases
+    clock, ending = SystemClock(), Ending(grace=config.grace_timeout_s)
+    control = ControlPlane(config.cp.base_url, tls=_tls(config.cp.ca_file))
+    badge, incarnation = _badge(config, config.cp, control, clock=clock)
+    config = msgspec.structs.replace(config, incarnation=incarnation)
+    owner = Owner(RunnerId(config.runner_id), incarnation)
+    journal, speaker = _journal(config), Speaker(control, badge)
+    alone = Alone(config, owner, control=speaker, clock=clock, journal=journal, ending=ending)
+    shell = _Shell(
+        config=config,
+        clock=clock,
+        journal=journal,
+        ending=ending,
+        stamps=alone.leases,
+        logins=ControlLogins(owner, speaker, clock=clock),
+        ear=alone,
+    )
+    async with _working(shell) as working:
+        with _card(config, working) as card:
+            alone.begin(working.worker)
+            announce(config, working.port, card)
+            async with Service("leases", alone, journal=journal):
+                await ending.wanted()
+            await _wind_down(working, ending, alone.leases.give_back)
+    control.close()
+    return ending.code
+
+
+async def run_managed(end: socket.socket) -> WorkerExit:
+    """Does what a Manager says over a channel, until that ends or says so."""
+    clock, channel = SystemClock(), await Channel.over(end)
+    config = await _first_order(channel)
+    if config is None:
+        return WorkerExit.ORPHANED
+    ending = Ending(grace=config.grace_timeout_s)
+    owner = Owner(RunnerId(config.runner_id), Incarnation(config.incarnation or ""))
+    leases = FedLeases(owner, clock=clock)
+    obeying = Obeying(channel, leases, ending=ending)
+    journal = _journal(config)
+    shell = _Shell(
+        config=config,
+        clock=clock,
+        journal=journal,
+        ending=ending,
+        stamps=leases,
+        logins=LocalLogins(clock=clock),
+        ear=obeying,
+    )
+    async with _working(shell) as working, Service("channel", obeying, journal=journal):
+        obeying.say(Began(pid=os.getpid(), port=working.port))
+        for source in config.sources:
+            working.worker.add(source)
+        listening = asyncio.ensure_future(obeying.obey(working.worker))
+        await ending.wanted()
+        await _wind_down(working, ending)
+        listening.cancel()
+    await channel.close()
+    return ending.code
+
+
+async def _first_order(channel: Channel) -> ShardConfig | None:
+    """What to watch; None: the Manager is gone, and nothing was begun."""
+    content = await channel.receive()
+    if content is None:
+        return None
+    order = worker_link.read_order(content)
+    return order.config if isinstance(order, worker_link.Begin) else None
+
+
+@contextlib.asynccontextmanager
+async def _working(shell: _Shell) -> AsyncIterator[_Working]:
+    """A Worker at work."""
+    config = shell.config
+    load_detector(config.detector)  # before anything is begun: a shard without eyes is no shard
+    for source in config.sources:
+        _address(source)
+    for each in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(each, shell.ending.drain)
+    async with contextlib.AsyncExitStack() as opened:
+        sink = await opened.enter_async_context(_sink(shell))
+        worker = Worker(config, _parts(shell, sink))
+        shell.journal.subscribe(worker.metrics.count)
+        opened.push_async_callback(_ended, asyncio.ensure_future(worker.run()))
+        secret = config.api_secret.secret if config.api_secret else Secret(secrets.token_urlsafe(24))
+        api = WorkerApi(worker, shell.ending, secret=secret)
+        port = await api.start(config.port)
+        opened.push_async_callback(api.stop)
+        pulse = Pulse(config, worker, sink, stamps=shell.stamps, clock=shell.clock)
+        await opened.enter_async_context(Service("pulse", pulse, journal=shell.journal))
+        yield _Working(worker=worker, sink=sink, port=port, secret=secret)
+
+
+async def _wind_down(working: _Working, ending: Ending, give_back: GiveBack | None = None) -> None:
+    """Cameras first, so that nothing more is made; then their leases; then, while there is time, what waits."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(max(0.0, ending.within - _CLOSING)):
+            await working.worker.close()
+            if give_back is not None:
+                await give_back()
+            await working.sink.emptied()
+
+
+async def _ended(task: "asyncio.Task[None]") -> None:
+    task.cancel()
+    await asyncio.wait([task])
+
+
+@contextlib.asynccontextmanager
+async def _sink(shell: _Shell) -> AsyncIterator[BusSink]:
+    """The way to the bus, with what dead Workers left before."""
+    config, journal, clock = shell.config, shell.journal, shell.clock
+    sender = Sender(
+        runner_id=config.runner_id,
+        shard_id=config.shard_id,
+        ex_detect=config.amqp.ex_detect,
+        ex_status=config.amqp.ex_status,
+    )
+    data = _folder(config)
+    bus = open_bus(config.amqp.reached_by, data, clock=clock)
+    publisher = PointingPublisher(bus, open_store(config.objects or ObjectsAt(url=(data / "objects").as_uri())))
+    spool, *left = _spools(config)
+    gap = tell_gap(sender, config.tenant_id, clock.wall)
+    relay = SpoolRelay(spool, publisher, tell_gap=gap, journal=journal, clock=clock, most_bytes=MOST_STORED)
+    outbox = Outbox(relay, journal=journal)
+    try:
+        async with outbox, Teller(publisher, journal=journal, clock=clock) as teller:
+            for each in left:
+                outbox.adopt(each)
+            yield BusSink(sender, outbox=outbox, teller=teller)
+    finally:
+        await bus.close()
+
+
+def _folder(config: ShardConfig) -> Path:
+    """The data folder, made if it is not there."""
+    path = Path(config.data).absolute()
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return path
+
+
+def _spools(config: ShardConfig) -> list[Spool]:
+    """A fresh one, and those that dead Workers of this runner and tenant left."""
+    root = _folder(config) / "spool" / config.runner_id / config.tenant_id
+    left = abandoned(root, most_bytes=config.spool_bytes)
+    return [Spool(root / f"{config.shard_id}.{secrets.token_hex(4)}", most_bytes=config.spool_bytes), *left]
+
+
+def _parts(shell: _Shell, sink: BusSink) -> WorkerParts:
+    clock = shell.clock
+
+    async def dial(source: Source, listener: CameraListener) -> StreamFailure:
+        return await camera.watch(_address(source), listener, clock=clock)
+
+    return WorkerParts(
+        clock=clock,
+        detector=load_detector,
+        decoder=Decoder,
+        dial=dial,
+        login=_login,
+        logins=shell.logins,
+        stamps=shell.stamps,
+        sink=sink,
+        ear=shell.ear,
+        journal=shell.journal,
+        random=random.SystemRandom(),
+        host=_host,
+    )
+
+
+def _address(source: Source) -> camera.CameraAddress:
+    """Where a camera is and what its site allows; raises SourceUnusable."""
+    try:
+        policy = AddressPolicy(
+            allow=tuple(map(parse_network, source.allow)),
+            deny=tuple(map(parse_network, source.deny)),
+            kinds=NETWORK | {SourceKind(kind) for kind in source.kinds},
+        )
+        parsed = parse(source.url.secret.reveal(), kinds=policy.kinds)
+        given = (source.username, source.password)
+        credential = (
+            Credential(user=given[0].secret, password=given[1].secret) if given[0] and given[1] else parsed.credential
+        )
+    except StreamwardError as error:
+        raise SourceUnusable(source.camera_uuid, error) from error
+    return camera.CameraAddress(url=parsed.url, credential=credential, addresses=policy)
+
+
+def _login(source: Source) -> LoginId | None:
+    address = _address(source)
+    return login_of(address.url, address.credential, version=source.credential_version)
+
+
+def _host(source: Source) -> Host | None:
+    address = _address(source)
+    return Host(key=address.host, probe=partial(camera.probe, address)) if address.url.kind in NETWORK else None
+
+
+def _badge(
+    config: ShardConfig, place: shards.ControlPlane, control: ControlPlane, *, clock: Clock
+) -> tuple[Badge, Incarnation]:
+    """What proves who this runner is, and which start of it this is."""
+    if place.token is not None:
+        return GivenToken(place.token.secret), incarnation_in(place.token.secret)
+    if place.identity_file is None:
+        raise NoLeases
+    incarnation = Incarnation(config.incarnation or secrets.token_hex(8))
+    pair = StoredIdentity.load(Path(place.identity_file)).pair
+    return (
+        ProvenToken(
+            control,
+            lambda: pair.assertion(now=int(clock.wall().timestamp()), incarnation=incarnation),
+            clock=clock,
+        ),
+        incarnation,
+    )
+
+
+@contextlib.contextmanager
+def _card(config: ShardConfig, working: _Working) -> Iterator[Path]:
+    """A file for its owner's eyes that says where this Worker is spoken to, and by what secret."""
+    path = Path(config.data) / "workers" / f"{config.runner_id}.{config.shard_id}.json"
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    said = {"pid": os.getpid(), "url": f"http://127.0.0.1:{working.port}", "secret": working.secret.reveal()}
+    private_file.replace(path, json.dumps(said).encode())
+    try:
+        yield path
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _tls(ca_file: str | None) -> ssl.SSLContext:
+    return ssl.create_default_context(cafile=ca_file)
+
+
+def _journal(config: ShardConfig) -> Journal:
+    """Facts to log lines, each with its runner and shard."""
+    failpoints.arm(failpoints.parse(config.failpoints))
+    context = {"runner_id": config.runner_id, "shard_id": config.shard_id}
+    log.configure(log.form_for(sys.stderr), context=context, out=sys.stderr)
+    for chatty in ("aio_pika", "aiormq"):  # each lost connection with its stack; the outbox says it in a sentence
+        logging.getLogger(chatty).setLevel(logging.CRITICAL)
+    journal = Journal()
+    journal.subscribe(lambda fact: None if isinstance(fact, _COUNTED) else log.log_fact(fact))
+    return journal

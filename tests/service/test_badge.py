@@ -1,0 +1,96 @@
+"""By what token a runner speaks: renewed in good time, asked for again when it was refused."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from streamward.model.identity import Role
+from streamward.model.secret import Secret
+from streamward.protocol.fields import ClearText
+from streamward.protocol.identities import TokenGiven
+from streamward.protocol.problem import Problem
+from streamward.runner.badge import GivenToken, ProvenToken, Speaker, TokenUnusable, incarnation_in
+from tests.support.builders import START
+from tests.support.clocks import ManualClock
+
+REFUSED = Problem(title="Unauthorized", status=401, detail="expired", reason="token-expired")
+
+
+@dataclass
+class FakeControl:
+    """Gives a new token each time, and says what it is told to say to the rest."""
+
+    is_away: bool = False
+    answer: Any = "fine"
+    shown: list[str | None] = field(default_factory=list)
+    given: int = 0
+
+    async def post(
+        self, path: str, message: Any, kind: type[Any], *, within: float, token: Secret | None = None
+    ) -> Any:
+        assert within > 0
+        if self.is_away:
+            return None
+        if path == "/v1/tokens":
+            self.given += 1
+            return TokenGiven(
+                access_token=ClearText(Secret(f"token-{self.given}")),
+                token_type="Bearer",
+                expires_in=900,
+                server_time=START,
+                subject="r1",
+                role=Role.RUNNER,
+                tenant_id=None,
+                incarnation="inc-1",
+            )
+        self.shown.append(None if token is None else token.reveal())
+        return self.answer
+
+
+def speaker(control: FakeControl, clock: ManualClock) -> Speaker:
+    return Speaker(control, ProvenToken(control, lambda: "assertion", clock=clock))
+
+
+async def ask(speaking: Speaker) -> Any:
+    return await speaking.post("/v1/x", {}, dict, within=1.0)
+
+
+async def test_a_token_is_used_until_two_thirds_of_its_life():
+    control, clock = FakeControl(), ManualClock(START)
+    speaking = speaker(control, clock)
+    for seconds in (0, 599, 1, 1):
+        clock.advance(seconds)
+        assert await ask(speaking) == "fine"
+    assert control.shown == ["token-1", "token-1", "token-2", "token-2"]
+
+
+async def test_one_that_was_refused_is_asked_for_again():
+    control, clock = FakeControl(answer=REFUSED), ManualClock(START)
+    speaking = speaker(control, clock)
+    assert await ask(speaking) == REFUSED
+    control.answer = "fine"
+    assert await ask(speaking) == "fine"
+    assert control.shown == ["token-1", "token-2"]
+
+
+async def test_without_a_control_plane_there_is_no_answer_and_the_old_token_is_kept():
+    control, clock = FakeControl(is_away=True), ManualClock(START)
+    speaking = speaker(control, clock)
+    assert await ask(speaking) is None
+    control.is_away = False
+    assert await ask(speaking) == "fine"
+
+
+async def test_a_token_that_was_given_stays_what_it_is():
+    control = FakeControl(answer=REFUSED)
+    speaking = Speaker(control, GivenToken(Secret("mine")))
+    assert [await ask(speaking), await ask(speaking)] == [REFUSED, REFUSED]
+    assert control.shown == ["mine", "mine"]
+
+
+def test_the_incarnation_is_read_from_the_token():
+    assert incarnation_in(Secret("e30.eyJpbmMiOiJpbmMtNyJ9.c2ln")) == "inc-7"
+    for text in ("", "x", "a.b.c", "e30.e30.c2ln"):
+        with pytest.raises(TokenUnusable, match="no runner's"):
+            incarnation_in(Secret(text))

@@ -1,0 +1,157 @@
+"""A Worker with a Manager: what it is told it does, in turn for each camera, and what happens it tells."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from streamward.leases.held import Held
+from streamward.model.ids import CameraId, Generation
+from streamward.model.secret import Secret
+from streamward.protocol import codec, worker_link
+from streamward.protocol.fields import ClearText
+from streamward.protocol.shards import Source
+from streamward.protocol.worker_link import Add, Drop, Feed, Mute, Order, Unmute, WorkerExit
+from streamward.runner.ending import Ending
+from streamward.runner.fed_leases import FedLeases
+from streamward.runner.obeying import Obeying
+from streamward.runner.parts import LastWord
+from streamward.runtime.channel import Channel, pair
+from tests.support.builders import START, an_owner
+from tests.support.clocks import ManualClock
+
+ONE = CameraId("cam-1")
+SOURCE = Source(camera_uuid=ONE, url=ClearText(Secret("rtsp://192.0.2.1/1")), site_id="s", tenant_id="t")
+LAST = LastWord(arrived=3.5, made_until=START)
+
+
+@dataclass
+class Cameras:
+    """Takes its time to end a camera."""
+
+    done: list[str] = field(default_factory=list)
+    may_end: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def add(self, source: Source, *, is_muted: bool = False) -> None:
+        self.done.append(f"add {source.camera_uuid}{' muted' if is_muted else ''}")
+
+    async def drop(self, camera_id: CameraId) -> LastWord:
+        await self.may_end.wait()
+        self.done.append(f"drop {camera_id}")
+        return LAST
+
+    def mute(self, camera_id: CameraId) -> LastWord:
+        self.done.append(f"mute {camera_id}")
+        return LAST
+
+    def unmute(self, camera_id: CameraId, *, after: float) -> None:
+        self.done.append(f"unmute {camera_id} {after}")
+
+
+class Pair:
+    """A Manager's end of the channel, and the Worker at the other."""
+
+    def __init__(self, manager: Channel, worker: Channel) -> None:
+        self.manager = manager
+        self.clock = ManualClock(START)
+        self.leases = FedLeases(an_owner(), clock=self.clock)
+        self.ending = Ending(grace=10)
+        self.obeying = Obeying(worker, self.leases, ending=self.ending)
+        self.cameras = Cameras()
+
+    def order(self, *orders: Order) -> None:
+        for order in orders:
+            self.manager.send(codec.encode(order))
+
+    async def hears(self) -> worker_link.Word:
+        async with asyncio.timeout(60):
+            content = await self.manager.receive()
+        assert content is not None
+        return worker_link.read_word(content)
+
+
+@contextlib.asynccontextmanager
+async def obeying() -> AsyncIterator[Pair]:
+    ends = [await Channel.over(end) for end in pair()]
+    made = Pair(*ends)
+    task = asyncio.ensure_future(made.obeying.obey(made.cameras))
+    yield made
+    await made.manager.close()
+    async with asyncio.timeout(60):
+        await task
+    assert (made.ending.code, made.ending.within) == (WorkerExit.ORPHANED, 1.0)
+    await ends[1].close()
+
+
+async def test_orders_about_one_camera_follow_each_other_and_hold_up_no_other():
+    two = Source(camera_uuid="cam-2", url=SOURCE.url, site_id="s", tenant_id="t")
+    async with obeying() as made:
+        made.order(Add(source=SOURCE), Drop(camera_uuid=ONE), Add(source=SOURCE, is_muted=True))
+        made.order(Add(source=two), Mute(camera_uuid="cam-2"))
+        stopped = await made.hears()
+        assert made.cameras.done == ["add cam-1", "add cam-2", "mute cam-2"]
+        assert stopped == worker_link.Stopped(camera_uuid="cam-2", last_arrived=3.5, made_until=START)
+        made.cameras.may_end.set()
+        assert await made.hears() == worker_link.Stopped(camera_uuid=ONE, last_arrived=3.5, made_until=START)
+        made.order(Unmute(camera_uuid=ONE, after=7.0), Mute(camera_uuid=ONE))
+        await made.hears()
+        assert made.cameras.done[3:] == ["drop cam-1", "add cam-1 muted", "unmute cam-1 7.0", "mute cam-1"]
+
+
+async def test_a_camera_that_is_not_fed_is_ended():
+    async with obeying() as made:
+        held = Held(generation=Generation(3), deadline=made.clock.boot() + 5, told_at=START, asked=0.0, since=0.0)
+        made.leases.feed([worker_link.fed(ONE, held)])
+        made.cameras.may_end.set()
+        made.order(Mute(camera_uuid=ONE))
+        await made.hears()
+        await made.obeying.tick()
+        assert made.cameras.done == ["mute cam-1"]
+        made.clock.advance(6)
+        await made.obeying.tick()
+        assert await made.hears() == worker_link.Stopped(camera_uuid=ONE, last_arrived=3.5, made_until=START)
+        assert made.leases.expired() == []
+
+
+async def test_states_failures_and_first_frames_are_told():
+    async with obeying() as made:
+        made.obeying.showing(ONE, 7.5)
+        made.obeying.dial_ended(ONE)
+        assert [await made.hears(), await made.hears()] == [
+            worker_link.Showing(camera_uuid=ONE, arrived=7.5),
+            worker_link.DialEnded(camera_uuid=ONE),
+        ]
+
+
+async def test_a_drain_is_heard():
+    async with obeying() as made:
+        made.order(worker_link.Drain())
+        async with asyncio.timeout(60):
+            await made.ending.wanted()
+        assert made.ending.code is WorkerExit.DRAINED
+        made.ending.code, made.ending.within = WorkerExit.ORPHANED, 1.0  # what the end of the channel would say
+
+
+def test_of_two_words_about_a_lease_the_later_ask_counts():
+    clock = ManualClock(START)
+    leases = FedLeases(an_owner(), clock=clock)
+    assert leases.database_time(1.0) == clock.wall()
+    newer = Held(generation=Generation(3), deadline=20.0, told_at=START, asked=10.0, since=0.0)
+    older = Held(generation=Generation(3), deadline=15.0, told_at=START, asked=5.0, since=0.0)
+    leases.feed([worker_link.fed(ONE, newer), worker_link.fed(ONE, older)])
+    stamp = leases.stamp(ONE, arrived=17.0, now=18.0)
+    assert stamp is not None
+    assert stamp.made_at == START + timedelta(seconds=7)
+    assert leases.stamp(CameraId("other"), arrived=17.0, now=18.0) is None
+    assert leases.database_time(12.0) == START + timedelta(seconds=2)
+    leases.forget(ONE)
+    assert leases.stamp(ONE, arrived=17.0, now=18.0) is None
+
+
+async def test_a_feed_is_taken_in_order():
+    async with obeying() as made:
+        held = Held(generation=Generation(3), deadline=50.0, told_at=START, asked=0.0, since=0.0)
+        made.order(Feed(leases=[worker_link.fed(ONE, held)]), Mute(camera_uuid=ONE))
+        await made.hears()
+        assert made.leases.stamp(ONE, arrived=1.0, now=2.0) is not None

@@ -1,0 +1,152 @@
+"""`streamward worker` as a real process, with a control plane and a simulated recorder around it."""
+
+import contextlib
+import json
+import os
+import re
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.support.nvr import NvrProcess, recorder
+from tests.support.processes import COMMAND, READY_WITHIN, ControlProcess, NeverReady, control, end, environment
+
+PATIENCE = 60.0  # seconds
+
+
+class WorkerProcess:
+    """A Worker that serves."""
+
+    def __init__(self, process: subprocess.Popen[bytes], *, log: Path, data: Path) -> None:
+        self.process = process
+        self._log = log
+        said = self._read_until_served()
+        card = json.loads((data.parent / re.findall(r"secret +in (\S+),", said)[0]).read_text())
+        self.api = httpx.Client(base_url=card["url"], timeout=30)
+        self.secret = card["secret"]
+
+    @property
+    def log(self) -> str:
+        """What it wrote to its standard error."""
+        return self._log.read_text()
+
+    def is_ready(self) -> bool:
+        """Whether enough of its cameras stream."""
+        return self.api.get("/ready").status_code == httpx.codes.OK
+
+    def metric(self, name: str, **labels: str) -> float:
+        """One value of its metrics; 0 if it is not there."""
+        written = ",".join(f'{key}="{value}"' for key, value in labels.items())
+        head = f"{name}{{{written}}} " if labels else f"{name} "
+        lines = self.api.get("/metrics").text.splitlines()
+        return next((float(line.removeprefix(head)) for line in lines if line.startswith(head)), 0.0)
+
+    def order(self, path: str) -> int:
+        """Posts with its secret; returns the status."""
+        return self.api.post(path, headers={"Authorization": f"Bearer {self.secret}"}).status_code
+
+    def ended(self, by: signal.Signals | None = None) -> int:
+        """Waits for its exit code, after a signal if one is named."""
+        if by is not None:
+            self.process.send_signal(by)
+        return self.process.wait(PATIENCE)
+
+    def _read_until_served(self) -> str:
+        said = ""
+        assert self.process.stdout is not None
+        while "Ctrl-C" not in said:
+            if not select.select([self.process.stdout], [], [], READY_WITHIN)[0]:
+                raise NeverReady("it said nothing")
+            piece = os.read(self.process.stdout.fileno(), 65_536)
+            if not piece:
+                raise NeverReady(f"it ended with {self.process.wait()}: {self.log[-2000:]}")
+            said += piece.decode()
+        return said
+
+
+class Plant:
+    """Everything that a Worker needs; `site-1` of `acme` has the recorder's cameras."""
+
+    def __init__(self, serving: ControlProcess, nvr: NvrProcess, *, data: Path) -> None:
+        self.control = serving
+        self.nvr = nvr
+        self.data = data
+        self.cameras = [url.rpartition("/")[2] for url in nvr.urls]
+        self._started = 0
+        self._furnish()
+
+    def config(self, **changes: Any) -> dict[str, Any]:
+        """A shard with all cameras, as `runner` r1."""
+        config = {
+            "runner_id": "r1",
+            "shard_id": "s0",
+            "data": str(self.data),
+            "grace_timeout_s": 5,
+            "cp": {
+                "base_url": self.control.url,
+                "token": self.control.token("--runner", changes.get("runner_id", "r1")),
+            },
+            "sources": [self.source(camera) for camera in self.cameras],
+        }
+        return config | changes
+
+    def source(self, camera: str, **changes: Any) -> dict[str, Any]:
+        """One camera of the recorder."""
+        url = next(url for url in self.nvr.urls if url.endswith(f"/{camera}"))
+        told = {"camera_uuid": camera, "url": url, "site_id": "site-1", "tenant_id": "acme", "allow": ["127.0.0.0/8"]}
+        return told | changes
+
+    @contextlib.contextmanager
+    def worker(self, config: dict[str, Any] | None = None) -> Iterator[WorkerProcess]:
+        """A Worker at work; its log is shown if the test fails."""
+        self._started += 1
+        path = self.data.parent / f"shard-{self._started}.json"
+        path.touch(mode=0o600)
+        path.write_text(json.dumps(config or self.config()))
+        log = path.with_suffix(".log")
+        with log.open("w") as err:
+            process = subprocess.Popen(
+                [*COMMAND, "worker", "--config", str(path)],
+                env=environment(self.data),
+                cwd=self.data.parent,
+                stdout=subprocess.PIPE,
+                stderr=err,
+            )
+        try:
+            yield WorkerProcess(process, log=log, data=self.data)
+        except BaseException as err:
+            err.add_note(f"log of streamward worker ({log.name}):\n{log.read_text()[-20_000:]}")
+            raise
+        finally:
+            end(process)
+
+    def _furnish(self) -> None:
+        with self.control.client("--admin", "ada") as ada:
+            ada.post("/v1/tenants", json={"tenant_id": "acme"}).raise_for_status()
+            site = {"site_id": "site-1", "tenant_id": "acme", "sources": {"allow": ["127.0.0.0/8"]}}
+            ada.post("/v1/sites", json=site).raise_for_status()
+            for camera, url in zip(self.cameras, self.nvr.urls, strict=True):
+                camera_message = {"camera_uuid": camera, "site_id": "site-1", "rtsp_url": url}
+                ada.post("/v1/cameras", json=camera_message).raise_for_status()
+
+
+@contextlib.contextmanager
+def plant(folder: Path, *nvr_args: str, **settings: str) -> Iterator[Plant]:
+    """A control plane, a recorder and their cameras, in that folder."""
+    data = folder / "data"
+    with control(data, trust=None, **settings) as serving, recorder(folder / "nvr", *nvr_args) as nvr:
+        yield Plant(serving, nvr, data=data)
+
+
+def until(is_so: Any, *, within: float = PATIENCE) -> None:
+    """Looks again and again until something is so."""
+    last = time.monotonic() + within
+    while not is_so():
+        assert time.monotonic() < last, "it did not come to that"
+        select.select([], [], [], 0.05)

@@ -1,0 +1,159 @@
+"""`streamward worker` as a process, with real cameras, a real control plane and real buses."""
+
+import asyncio
+import contextlib
+import json
+import signal
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streamward.drivers.buses import FILE, open_bus
+from streamward.model.bus import Binding, Bus, Delivery, Queue
+from streamward.model.secret import Secret
+from streamward.protocol import codec
+from streamward.protocol.events import BATCHER, DetectionEvent, WorkerAlive
+from streamward.protocol.streams import StreamReport
+from streamward.protocol.worker_link import WorkerExit
+from streamward.runtime.clock import SystemClock
+from tests.support.labs import Plant, plant, until
+from tests.support.processes import run
+
+STATES = Queue(
+    name="states",
+    bindings=(Binding("status.topic", "stream.#"), Binding("status.topic", "worker.#")),
+)
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plant]:
+    with plant(tmp_path_factory.mktemp("lab"), "--cameras", "2") as made:
+        yield made
+
+
+@contextlib.asynccontextmanager
+async def bus_of(lab: Plant) -> AsyncIterator[Bus]:
+    assert (lab.data / FILE).exists()
+    bus = open_bus(None, lab.data, clock=SystemClock())
+    try:
+        yield bus
+    finally:
+        await bus.close()
+
+
+async def taken(bus: Bus, queue: str, count: int) -> list[Delivery]:
+    consumer = bus.consume(queue, prefetch=500)
+    got: list[Delivery] = []
+    async with asyncio.timeout(60):
+        while len(got) < count:
+            some = await consumer.take(at_most=100, within=1.0)
+            await consumer.ack(some)
+            got += some
+    await consumer.close()
+    return got
+
+
+async def test_what_cameras_show_arrives_as_events_with_states_and_heartbeats(lab: Plant) -> None:
+    async with bus_of(lab) as bus:
+        await bus.declare(STATES)
+        with lab.worker() as worker:
+            seen = await taken(bus, BATCHER.name, 10)
+            told = await taken(bus, STATES.name, 6)
+            until(worker.is_ready)
+    events = [codec.decode(each.message.body, DetectionEvent) for each in seen]
+    assert {event.camera_uuid for event in events} == set(lab.cameras)
+    assert {(event.runner_id, event.shard_id, event.epoch) for event in events} == {("r1", "s0", 1)}
+    assert all(event.detections for event in events)
+    assert len({each.message.message_id for each in seen}) == len(seen)
+    kinds = {each.message.kind for each in told}
+    assert {"stream.status", "worker.heartbeat"} <= kinds
+    assert {each.message.expires_in for each in told} == {10.0}
+    states = [codec.decode(each.message.body, StreamReport) for each in told if each.message.kind == "stream.status"]
+    assert "CONNECTING" in {state.state for state in states}
+    beats = [codec.decode(each.message.body, WorkerAlive) for each in told if each.message.kind == "worker.heartbeat"]
+    assert beats[0].runner_id == "r1"
+
+
+@pytest.mark.parametrize("way", ["drain", "SIGTERM", "SIGINT"])
+def test_drained_it_gives_its_leases_back_and_leaves_nothing(lab: Plant, way: str) -> None:
+    with lab.worker() as worker:
+        until(worker.is_ready)
+        if way == "drain":
+            assert worker.order("/drain") == 202
+        assert worker.ended(None if way == "drain" else signal.Signals[way]) == WorkerExit.DRAINED
+    listed = json.loads(lab.control.command("leases", "list", "--json").stdout)
+    assert {lease["runner_id"] for lease in listed} == {None}
+    assert not list((lab.data / "spool").glob("*/*/*"))
+    assert not list((lab.data / "workers").iterdir())
+
+
+def test_terminated_it_ends_at_once(lab: Plant) -> None:
+    with lab.worker() as worker:
+        assert worker.api.post("/terminate").status_code == 401
+        assert worker.order("/terminate") == 202
+        assert worker.ended() == WorkerExit.TERMINATED
+
+
+def test_a_camera_that_somebody_else_holds_is_not_run(lab: Plant) -> None:
+    with lab.worker() as first:
+        until(first.is_ready)
+        with lab.worker(lab.config(runner_id="r2")) as second:
+            until(lambda: second.metric("messages_published_total") == 0 and not second.is_ready())
+            assert second.metric("stream_up", camera_uuid="cam-1") == 0
+            assert first.ended(signal.SIGKILL) == -signal.SIGKILL
+            until(second.is_ready)
+
+
+def test_a_second_start_of_the_same_runner_ends_the_first(lab: Plant) -> None:
+    with lab.worker() as first:
+        until(first.is_ready)
+        with lab.worker() as second:
+            assert first.ended() == WorkerExit.FENCED
+            until(second.is_ready)
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "sentence"),
+    [
+        ({"cp": None}, 2, "name the control plane"),
+        ({"detector": "nobody.has:this"}, 10, "nobody"),
+        ({"sources": [{"camera_uuid": "x", "url": "http://x/", "site_id": "s", "tenant_id": "t"}]}, 2, "camera x"),
+        ({"runner_id": ""}, 2, "runner_id"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_sentence(
+    lab: Plant, tmp_path: Path, changes: dict[str, Any], code: int, sentence: str
+) -> None:
+    path = tmp_path / "shard.json"
+    path.touch(mode=0o600)
+    path.write_text(json.dumps(lab.config() | changes))
+    ended = run("worker", "--config", str(path), data=lab.data)
+    assert (ended.returncode, ended.stdout) == (code, "")
+    assert sentence in ended.stderr
+    assert len(ended.stderr.splitlines()) == 1
+
+
+def test_secrets_are_taken_from_a_private_file_alone(lab: Plant, tmp_path: Path) -> None:
+    text = json.dumps(lab.config())
+    path = tmp_path / "shard.json"
+    path.touch(mode=0o644)
+    path.write_text(text)
+    open_file = run("worker", "--config", str(path), data=lab.data)
+    on_the_line = run("worker", "--config-json", text, data=lab.data)
+    neither = run("worker", data=lab.data)
+    assert [each.returncode for each in (open_file, on_the_line, neither)] == [2, 2, 2]
+    assert "make it 0600" in open_file.stderr
+    assert "holds secrets" in on_the_line.stderr
+    assert "--config FILE" in neither.stderr
+
+
+async def test_a_real_broker_gets_what_is_seen(tmp_path: Path, rabbitmq: Any) -> None:
+    url = rabbitmq.url()
+    with plant(tmp_path, "--cameras", "1", AMQP_URL=url) as made, made.worker(made.config(amqp={"url": url})):
+        bus = open_bus(Secret(url), made.data, clock=SystemClock())
+        seen = await taken(bus, BATCHER.name, 5)
+        await bus.close()
+    assert {each.message.kind for each in seen} == {"detections"}
+    assert seen[0].message.headers["cloudEvents_subject"] == "acme/site-1/cam-1"
