@@ -54,10 +54,10 @@ def test_postgresql_is_looked_at_with_its_clock(tmp_path: Path, postgres: Postgr
 
 
 def test_a_broker_is_looked_at(tmp_path: Path, rabbitmq: RabbitServer) -> None:
-    looked = run("doctor", "--json", data=tmp_path / "data", PORT=free_port(), BROKER_URL=rabbitmq.url())
+    looked = run("doctor", "--json", data=tmp_path / "data", PORT=free_port(), AMQP_URL=rabbitmq.url())
     assert verdicts(looked)["broker"] == "ok"
     stranger = rabbitmq.url(password="hunter2")
-    refused = run("doctor", data=tmp_path / "data", PORT=free_port(), BROKER_URL=stranger)
+    refused = run("doctor", data=tmp_path / "data", PORT=free_port(), AMQP_URL=stranger)
     assert refused.returncode == 1
     assert "failed   broker" in refused.stdout
     assert "hunter2" not in refused.stdout + refused.stderr

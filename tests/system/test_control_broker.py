@@ -38,7 +38,7 @@ def test_changes_of_a_camera_are_announced_in_their_order_and_without_its_url(
 ) -> None:
     asyncio.run(heard(rabbitmq.url(), count=0, afresh=True))
     with (
-        control(tmp_path / "data", "--demo", BROKER_URL=rabbitmq.url()) as process,
+        control(tmp_path / "data", "--demo", AMQP_URL=rabbitmq.url()) as process,
         process.client("--operator", "ada") as operator,
     ):
         assert operator.post("/v1/cameras", json=CAMERA).status_code == 201
@@ -61,7 +61,7 @@ def test_two_control_planes_on_one_database_announce_everything(
     asyncio.run(heard(rabbitmq.url(), count=0, afresh=True))
     shared: dict[str, Any] = {
         "DATABASE_URL": postgres.url(asyncio.run(postgres.create())),
-        "BROKER_URL": rabbitmq.url(),
+        "AMQP_URL": rabbitmq.url(),
     }
     with (
         control(tmp_path / "data", "--demo", **shared) as one,
@@ -85,7 +85,7 @@ def test_a_broker_that_hangs_up_is_told_once_without_its_password_and_stops_noth
         broker.settimeout(60)
         address = f"127.0.0.1:{broker.getsockname()[1]}"
         with (
-            control(tmp_path / "data", "--demo", BROKER_URL=f"amqp://ada:hunter2@{address}/") as process,
+            control(tmp_path / "data", "--demo", AMQP_URL=f"amqp://ada:hunter2@{address}/") as process,
             process.client("--operator", "ada") as operator,
         ):
             assert operator.post("/v1/cameras", json=CAMERA).status_code == 201

@@ -1,6 +1,6 @@
 """The queues that must be there before anybody publishes what must not be lost."""
 
-from streamward.model.bus import Bus
+from streamward.model.bus import Bus, BusAway
 from streamward.protocol.events import BATCHER
 
 AGAIN_EVERY = 60.0  # seconds: a broker may be set up anew while this runs
@@ -13,6 +13,9 @@ class QueueKeeper:
         self._bus = bus
 
     async def tick(self) -> float:
-        """What is there already stays as it is."""
-        await self._bus.declare(BATCHER)
+        """What is there already stays as it is; that a bus is away is told by whoever publishes."""
+        try:
+            await self._bus.declare(BATCHER)
+        except BusAway as away:
+            return away.retry_in
         return AGAIN_EVERY

@@ -122,7 +122,9 @@ class Worker:
         watcher = self._watcher(camera_id, source)
         watcher.stream.summary_every = self._config.telemetry.report_interval_seconds
         task = asyncio.get_running_loop().create_task(watcher.run(), name=f"watch {camera_id}")
-        self._watched[camera_id] = _Watched(source, watcher, task, self._parts.clock.boot(), None if is_muted else 0.0)
+        now = self._parts.clock.boot()
+        self._watched[camera_id] = watched = _Watched(source, watcher, task, now, None if is_muted else 0.0)
+        self._tell_state(watched, now)
 
     def _watcher(self, camera_id: CameraId, source: Source) -> Watcher:
         parts = self._parts
@@ -240,14 +242,17 @@ class Worker:
             self.metrics.pipeline(self._looked / (now - self._rated_at))
             self._looked, self._rated_at = 0, now
         for camera_id, watched in self._watched.items():
-            stream = watched.watcher.stream
-            self.metrics.condition(camera_id, stream.condition(now), now)
+            self.metrics.condition(camera_id, watched.watcher.stream.condition(now), now)
             self.metrics.dropped(camera_id, sum(self._pipeline.dropped(camera_id)))
-            if (condition := stream.due(now)) is not None:
-                report = self._report(watched.source, condition, now)
-                self._parts.sink.tell(_key("stream.status", watched.source), report)
-                self._parts.ear.reported(report)
-                self._hooks.spread(StatusUpdate(camera_id=camera_id, at=now, what=condition.state))
+            self._tell_state(watched, now)
+
+    def _tell_state(self, watched: _Watched, now: float) -> None:
+        if (condition := watched.watcher.stream.due(now)) is not None:
+            report = self._report(watched.source, condition, now)
+            self._parts.sink.tell(_key("stream.status", watched.source), report)
+            self._parts.ear.reported(report)
+            camera_id = CameraId(watched.source.camera_uuid)
+            self._hooks.spread(StatusUpdate(camera_id=camera_id, at=now, what=condition.state))
 
     def _report(self, source: Source, condition: Condition, now: float) -> StreamReport:
         at, last = self._parts.stamps.database_time, condition.last_frame_at
