@@ -6,7 +6,8 @@ import socket
 import pytest
 
 from streamward.model.address_policy import AddressPolicy
-from streamward.model.stream_error import StreamErrorCode
+from streamward.model.source_url import Credential
+from streamward.model.stream_error import StreamErrorCode, StreamFailure
 from streamward.model.video import VideoCodec
 from streamward.nvr.spec import Access
 from tests.support.cameras import dial, watched
@@ -33,6 +34,7 @@ async def test_a_login_is_made_and_a_wrong_one_is_refused_once():
         assert (await watched(at(nvr.url("cam-1"), credential=ADA), 2)).codecs
         failed = await dial(at(nvr.url("cam-1"), credential=WRONG))
     assert (failed.code, failed.is_login_refused) == (StreamErrorCode.RTSP_AUTH_FAILED, True)
+    assert not failed.is_login_open
     assert "byron" not in repr(failed)
 
 
@@ -69,20 +71,41 @@ async def test_a_name_that_nobody_knows_is_told():
 
 
 class Mute(asyncio.Protocol):
-    """Takes a connection, says nothing, and tells when it is over."""
+    """Takes a connection, says so much, one answer to each request, and tells when it is over."""
 
-    def __init__(self) -> None:
+    def __init__(self, *answers: bytes) -> None:
         self.gone = asyncio.Event()
+        self._answers = list(answers)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        if self._answers:
+            self._transport.write(self._answers.pop(0))
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.gone.set()
 
 
-async def test_a_server_that_says_nothing_is_given_up():
-    mute = Mute()
+async def dial_at(mute: Mute, *, credential: Credential | None = None) -> StreamFailure:
+    """Dials it and waits until it was left alone."""
     server = await asyncio.get_running_loop().create_server(lambda: mute, "127.0.0.1", 0)
-    failed = await dial(at(f"rtsp://127.0.0.1:{server.sockets[0].getsockname()[1]}/x"))
+    failed = await dial(at(f"rtsp://127.0.0.1:{server.sockets[0].getsockname()[1]}/x", credential=credential))
     await mute.gone.wait()
     server.close()
     await server.wait_closed()
-    assert failed.code is StreamErrorCode.TCP_TIMEOUT
+    return failed
+
+
+async def test_a_server_that_says_nothing_is_given_up():
+    failed = await dial_at(Mute(), credential=ADA)
+    assert (failed.code, failed.is_login_open) == (StreamErrorCode.TCP_TIMEOUT, False)
+
+
+async def test_a_login_that_is_not_answered_is_neither_good_nor_refused():
+    challenge = b'RTSP/1.0 401 Unauthorized\r\nCSeq: 1\r\nWWW-Authenticate: Basic realm="x"\r\n\r\n'
+    failed = await dial_at(Mute(challenge), credential=ADA)
+    assert (failed.code, failed.is_login_open) == (StreamErrorCode.TCP_TIMEOUT, True)
+    assert not failed.is_login_refused

@@ -1,19 +1,26 @@
 """A camera's logins on virtual time: tried when its turn has come, and parked when they were refused too often."""
 
 import asyncio
+from dataclasses import replace
 from random import Random
 
 from streamward.leases.logins import PARKED_FOR, login_id
 from streamward.leases.redialing import Pace
 from streamward.model.secret import Secret
 from streamward.model.status import StreamState, Substate
+from streamward.model.stream_error import StreamFailure
 from streamward.runner.dialing import Dialing
 from streamward.runner.logins import LocalLogins
+from streamward.runner.watcher import Watcher
 from streamward.runtime import virtual_time
 from tests.support.clocks import LoopClock
-from tests.support.watchers import Story, bad_login, mute, refused
+from tests.support.watchers import REFUSED, Story, bad_login, mute, refused
 
 LOGIN = login_id("192.0.2.7", 554, Secret("ada"), version=1)
+
+
+async def unanswered(_watcher: Watcher) -> StreamFailure:
+    return replace(REFUSED, is_login_open=True)
 
 
 def test_a_login_is_refused_twice_and_then_parked():
@@ -23,6 +30,16 @@ def test_a_login_is_refused_twice_and_then_parked():
         assert len(told.dials) == 2
         condition = told.watcher.stream.condition(LoopClock().boot())
         assert (condition.state, condition.substate) == (StreamState.DISCONNECTED, Substate.PARKED)
+
+    virtual_time.run(story())
+
+
+def test_a_login_that_is_never_answered_is_parked_too():
+    async def story() -> None:
+        told = Story(unanswered, login=LOGIN)
+        await told.run(PARKED_FOR - 60)
+        assert len(told.dials) == 2
+        assert told.watcher.stream.condition(LoopClock().boot()).substate is Substate.PARKED
 
     virtual_time.run(story())
 

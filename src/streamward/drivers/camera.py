@@ -71,9 +71,11 @@ async def watch(camera: CameraAddress, listener: CameraListener, *, clock: Clock
     except DialFailed as failed:
         return failed.failure
     except TimeoutError:
-        if connection is not None:
-            await connection.close(within=0.0)  # its time is over
-        return _SLOW
+        if connection is None:
+            return _SLOW
+        slow = connection.judged(_SLOW)
+        await connection.close(within=0.0)  # its time is over
+        return slow
     finally:
         if connection is not None:
             await connection.close()

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import secrets
 from collections.abc import Iterable
+from dataclasses import replace
 
 from streamward.model.source_url import Credential, SourceUrl
 from streamward.model.stream_error import StreamErrorCode, StreamFailure
@@ -206,11 +207,16 @@ class RtspConnection(asyncio.Protocol):
         self._timer = None
         self._apply(self._client.due(self._clock.boot()))
 
+    def judged(self, failure: StreamFailure) -> StreamFailure:
+        """A failure, with what is known of the login at its moment."""
+        is_open = self._client.is_login_open and not failure.is_login_refused
+        return replace(failure, is_login_open=is_open)
+
     def _end(self, failure: StreamFailure) -> None:
         if not self.played.done():
-            self.played.set_exception(DialFailed(failure))
+            self.played.set_exception(DialFailed(self.judged(failure)))
         if not self.ended.done():
-            self.ended.set_result(failure)
+            self.ended.set_result(self.judged(failure))
 
     def _is_gone(self) -> None:
         if not self._gone.done():

@@ -31,5 +31,6 @@ class StreamFailure:
     code: StreamErrorCode
     detail: str  # for people; never a URL, user or password
     is_login_refused: bool = False
+    is_login_open: bool = False  # a login was sent, and the camera never said what it makes of it
     is_unreachable: bool = False  # nothing of its host answers, so that no other camera there would
     is_change: bool = False  # the camera shows something else now: a new dial would find it well

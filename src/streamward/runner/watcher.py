@@ -146,7 +146,8 @@ class Watcher:
     def _rest(self, failure: StreamFailure) -> float:
         substate = Substate.STALLED if failure.code is StreamErrorCode.FRAME_STALL else None
         ran_for = self.stream.lost(failure.code, substate=substate)
-        self._tell_login(LoginOutcome.REFUSED if failure.is_login_refused else LoginOutcome.GAVE_UP)
+        if not failure.is_login_open:  # of one that was not answered nobody knows: silence
+            self._tell_login(LoginOutcome.REFUSED if failure.is_login_refused else LoginOutcome.GAVE_UP)
         if failure.is_unreachable and self._spec.way.host is not None:
             self._dialing.lost(self._spec.way, failure)
             self._knows_away = True

@@ -110,6 +110,11 @@ class Login:
         """Whether the server got to see the credential in some form."""
         return self._challenge is not None
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the server got to see it, and has not said that it is good."""
+        return self.is_tried and not self._has_worked
+
     def challenged(self, headers: Iterable[str]) -> LoginVerdict:
         """A 401 came, with these values of WWW-Authenticate."""
         offered = challenges(headers)

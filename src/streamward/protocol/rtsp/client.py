@@ -137,6 +137,11 @@ class RtspClient:
         self._timeout = DEFAULT_TIMEOUT
         self._keep_alive = Method.OPTIONS
 
+    @property
+    def is_login_open(self) -> bool:
+        """Whether a login was sent of which nothing was heard, or nothing good."""
+        return self._login.is_open
+
     def start(self, now: float) -> list[Effect]:
         """The first request."""
         return self._step(ClientState.OPTIONS, now)

@@ -105,6 +105,7 @@ def test_a_second_challenge_is_a_refusal():
     login = a_login()
     login.challenged(['Digest realm="x", nonce="1"'])
     assert login.is_tried
+    assert login.is_open
     assert login.challenged(['Digest realm="x", nonce="2"']) is LoginVerdict.REFUSED
     assert login.challenged(['Basic realm="x"']) is LoginVerdict.REFUSED
     assert login.challenged([]) is LoginVerdict.REFUSED

@@ -169,6 +169,15 @@ def test_a_refused_login_is_a_failure_that_counts():
     )
 
 
+def test_a_login_is_open_from_its_first_challenge_until_it_was_accepted():
+    talk = Talk()
+    assert not talk.client.is_login_open
+    talk.answer(401, DIGEST)
+    assert talk.client.is_login_open
+    talk.answer(200)
+    assert not talk.client.is_login_open
+
+
 @pytest.mark.parametrize(("credential", "challenge"), [(None, DIGEST), (USER, ("WWW-Authenticate", "Negotiate"))])
 def test_what_was_never_tried_does_not_count(credential, challenge):
     (failed,) = Talk(credential).answer(401, challenge)
