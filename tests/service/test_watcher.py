@@ -41,6 +41,18 @@ def test_a_camera_that_refuses_is_dialed_ever_less_often():
     virtual_time.run(story())
 
 
+def test_each_change_is_told_when_it_happens_however_short_it_lasts():
+    async def story() -> None:
+        told = Story(refused)
+        await told.run(10)
+        assert len(told.dials) >= 3
+        assert told.states[: 2 * len(told.dials)] == [
+            (state, at) for at in told.dials for state in (StreamState.CONNECTING, StreamState.DISCONNECTED)
+        ]
+
+    virtual_time.run(story())
+
+
 def test_frames_that_stop_are_noticed_within_five_seconds():
     async def story() -> None:
         async def script(watcher: Watcher) -> StreamFailure:

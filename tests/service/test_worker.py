@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import groupby
 from random import Random
 from typing import Any
 
@@ -231,6 +232,13 @@ async def test_states_and_failures_are_told():
     assert (failed.camera_uuid, failed.code, failed.type) == ("cam-2", "TCP_REFUSED", "stream.error")
     assert failed.retry_in_ms > 0
     assert not plant.was_ready  # one of two
+
+
+async def test_a_state_that_lasts_for_no_time_at_all_is_told_too():
+    plant = Plant("cam-1")
+    await plant.run(lambda: len(of(StreamFailed, plant.heard)) >= 2)
+    states = [report.state for report in of(StreamReport, plant.heard) if report.camera_uuid == "cam-2"]
+    assert [state for state, _ in groupby(states)][:4] == ["CONNECTING", "DISCONNECTED"] * 2
 
 
 async def test_what_must_not_be_processed_reaches_neither_model_nor_disk_nor_bus():

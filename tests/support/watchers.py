@@ -6,6 +6,7 @@ from random import Random
 
 from streamward.leases.logins import LoginId
 from streamward.model.ids import CameraId, SiteId
+from streamward.model.status import StreamState
 from streamward.model.stream_error import StreamErrorCode, StreamFailure
 from streamward.runner.dialing import Dialing, Way
 from streamward.runner.logins import LocalLogins
@@ -36,9 +37,15 @@ class Story:
         self.dials: list[float] = []
         self.told: list[tuple[StreamErrorCode, float]] = []
         self.told_at: list[float] = []
+        self.states: list[tuple[StreamState, float]] = []  # each change, and when
         self._script = script
         spec = WatcherSpec(
-            camera_id=CameraId(name), login=login, way=way or Way(site_id=SITE), dial=self._dial, tell=self._tell
+            camera_id=CameraId(name),
+            login=login,
+            way=way or Way(site_id=SITE),
+            dial=self._dial,
+            tell=self._tell,
+            moved=self._moved,
         )
         self.watcher = Watcher(
             spec,
@@ -55,6 +62,11 @@ class Story:
     def _tell(self, _camera_id: CameraId, failure: StreamFailure, retry_in: float) -> None:
         self.told.append((failure.code, retry_in))
         self.told_at.append(LoopClock().boot())
+
+    def _moved(self, _camera_id: CameraId) -> None:
+        now = LoopClock().boot()
+        if (condition := self.watcher.stream.due(now)) is not None:
+            self.states.append((condition.state, now))
 
     async def run(self, seconds: float) -> None:
         task = asyncio.ensure_future(self.watcher.run())

@@ -28,6 +28,7 @@ PARKED_LOOK = 1.0  # seconds between two looks at whether a parked login may go 
 
 Dial = Callable[["Watcher"], Awaitable[StreamFailure]]
 Tell = Callable[[CameraId, StreamFailure, float], None]  # with the seconds until the next try; 0: there is no need
+Moved = Callable[[CameraId], None]  # the stream may have changed its state: what is told of it is told now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +40,7 @@ class WatcherSpec:
     way: Way
     dial: Dial
     tell: Tell
+    moved: Moved
 
 
 class Watcher:
@@ -61,6 +63,7 @@ class Watcher:
         """The dial says that the camera plays; its login, if it had one, was good."""
         self._give_turn_back()
         self.stream.connected(self._clock.boot())
+        self._spec.moved(self.camera_id)
         self._tell_login(LoginOutcome.ACCEPTED)
 
     def trouble(self, trouble: StreamFailure) -> bool:
@@ -84,7 +87,7 @@ class Watcher:
     async def _reachable(self) -> None:
         """Waits while the camera's host is away."""
         while (failure := self._dialing.why_away(self._spec.way)) is not None:
-            self.stream.lost(failure.code)
+            self._lost(failure.code)
             if not self._knows_away:
                 self._knows_away = True
                 self._spec.tell(self.camera_id, failure, PROBE_EVERY)
@@ -112,6 +115,7 @@ class Watcher:
     async def _dial_now(self) -> float:
         """What happened is told before the session is given back, which may take a while."""
         self.stream.dialing()
+        self._spec.moved(self.camera_id)
         dialing = asyncio.ensure_future(self._spec.dial(self))
         try:
             failure = await self._failure(dialing)
@@ -140,12 +144,12 @@ class Watcher:
         login = self._spec.login
         self._is_parked = login is not None and await self._logins.ask(self.camera_id, login) is Permission.PARKED
         if self._is_parked:
-            self.stream.lost(StreamErrorCode.RTSP_AUTH_FAILED, substate=Substate.PARKED)
+            self._lost(StreamErrorCode.RTSP_AUTH_FAILED, substate=Substate.PARKED)
         return not self._is_parked
 
     def _rest(self, failure: StreamFailure) -> float:
         substate = Substate.STALLED if failure.code is StreamErrorCode.FRAME_STALL else None
-        ran_for = self.stream.lost(failure.code, substate=substate)
+        ran_for = self._lost(failure.code, substate=substate)
         if not failure.is_login_open:  # of one that was not answered nobody knows: silence
             self._tell_login(LoginOutcome.REFUSED if failure.is_login_refused else LoginOutcome.GAVE_UP)
         if failure.is_unreachable and self._spec.way.host is not None:
@@ -155,6 +159,11 @@ class Watcher:
         if failure.is_change and ran_for >= AGAIN_AFTER:
             return 0.0
         return self._backoff.failed(after=ran_for)
+
+    def _lost(self, code: StreamErrorCode, *, substate: Substate | None = None) -> float:
+        ran_for = self.stream.lost(code, substate=substate)
+        self._spec.moved(self.camera_id)
+        return ran_for
 
     def _tell_login(self, outcome: LoginOutcome) -> None:
         if self._spec.login is not None:

@@ -33,7 +33,7 @@ from streamward.vision.sampling import Sampler
 from streamward.vision.stream import Condition
 from streamward.vision.watchdog import Seen, StatusUpdate
 
-TELL_EVERY = 0.2  # seconds between two looks at what is to be told
+TELL_EVERY = 0.2  # seconds between two looks at whose summary is due; changes are told as they happen
 RATE_EVERY = 5.0  # seconds over which frames a second are reckoned
 _BACKOFF = BackoffSpec(first=1.0, longest=60.0, steady=30.0)
 
@@ -134,6 +134,7 @@ class Worker:
             way=Way(site_id=SiteId(source.site_id), host=parts.host(source)),
             dial=self._dial(source),
             tell=self._failed,
+            moved=self._moved,
         )
         backoff = Backoff(_BACKOFF, parts.random)
         return Watcher(spec, clock=parts.clock, backoff=backoff, logins=parts.logins, dialing=self._dialing)
@@ -187,10 +188,12 @@ class Worker:
         watched = self._watched.get(camera_id)
         if watched is None:
             return
-        watched.watcher.stream.frame(arrived_at, self._parts.clock.boot())
+        now = self._parts.clock.boot()
+        watched.watcher.stream.frame(arrived_at, now)
+        self._tell_state(watched, now)
         if not watched.has_shown:
             watched.has_shown = True
-            duration_ms = round((self._parts.clock.boot() - watched.added_at) * 1000)
+            duration_ms = round((now - watched.added_at) * 1000)
             self._parts.journal.record(facts.StreamBegan(**_whose(watched.source), duration_ms=duration_ms))
             self._parts.ear.showing(camera_id, arrived_at)
 
@@ -245,6 +248,11 @@ class Worker:
             self.metrics.condition(camera_id, watched.watcher.stream.condition(now), now)
             self.metrics.dropped(camera_id, sum(self._pipeline.dropped(camera_id)))
             self._tell_state(watched, now)
+
+    def _moved(self, camera_id: CameraId) -> None:
+        watched = self._watched.get(camera_id)
+        if watched is not None:
+            self._tell_state(watched, self._parts.clock.boot())
 
     def _tell_state(self, watched: _Watched, now: float) -> None:
         if (condition := watched.watcher.stream.due(now)) is not None:

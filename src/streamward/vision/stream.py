@@ -8,8 +8,9 @@ A stream stalls when no whole picture comes, when none of those that come can be
 same. The last is a reason to dial again once: a camera that then still shows that picture is left alone and told as
 stalled, for there are scenes in which nothing moves.
 
-Every change is told at once, and how it stands every few seconds. Frames per second are those of the last seconds, so
-that a stream that has stopped is seen to slow down.
+Whoever moves it asks at once what is due, so that every change is told, in order and however short it lasts; how it
+stands is told every few seconds. Frames per second are those of the last seconds, so that a stream that has stopped is
+seen to slow down.
 """
 
 from collections import deque
