@@ -147,9 +147,9 @@ class CameraPlant:
     def database_time(self, boot: float) -> datetime:
         return START + timedelta(seconds=boot)
 
-    def _host(self, source: Source) -> Host:
+    def _host(self, source: Source) -> Host | None:
         address = self._cameras[source.camera_uuid]
-        return Host(key=address.host, probe=lambda: camera.probe(address))
+        return None if address.host is None else Host(key=address.host, probe=lambda: camera.probe(address))
 
     async def _dial(self, source: Source, listener: CameraListener) -> StreamFailure:
         return await camera.watch(self._cameras[source.camera_uuid], listener, clock=self._clock)

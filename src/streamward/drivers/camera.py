@@ -1,7 +1,8 @@
 """A camera on the network: resolves, checks where it leads, connects there and nowhere else, and reads what it sends.
 
 Every step of a dial has its time, and all together `DIAL_WITHIN`; what blocks is cut by closing the socket. A session
-that was set up is given back on every way out that still runs code.
+that was set up is given back on every way out that still runs code. Files and devices of this host, where a site allows
+them, are `drivers/local.py`'s.
 
 Guaranteed: no connection to an address that the site does not allow, whatever a name resolves to and however often it
 changes; nothing of a credential in what is told.
@@ -16,10 +17,10 @@ import ssl
 from dataclasses import dataclass
 from pathlib import Path
 
-from streamward.drivers import names
+from streamward.drivers import local, names
 from streamward.drivers.rtsp import DialFailed, RtspConnection
 from streamward.model.address_policy import AddressFault, AddressPolicy
-from streamward.model.source_url import Address, Credential, SourceKind, SourceUrl
+from streamward.model.source_url import NETWORK, Address, Credential, SourceKind, SourceUrl
 from streamward.model.stream_error import StreamErrorCode, StreamFailure
 from streamward.runtime.clock import Clock
 from streamward.vision.camera import CameraListener
@@ -37,6 +38,9 @@ _SLOW = StreamFailure(code=StreamErrorCode.TCP_TIMEOUT, detail="the camera did n
 _UNTRUSTED = StreamFailure(
     code=StreamErrorCode.TLS_FAILED, detail="the camera's certificate or its TLS is not accepted"
 )
+_FORBIDDEN_KIND = StreamFailure(
+    code=StreamErrorCode.URL_FORBIDDEN, detail="the site does not allow sources of this kind"
+)
 _NO_AUTHORITY = StreamFailure(
     code=StreamErrorCode.TLS_FAILED, detail="the file of certificates to trust cannot be read"
 )
@@ -52,16 +56,21 @@ class CameraAddress:
     ca_file: str | None = None  # certificates that RTSPS trusts; None: the system's
 
     @property
-    def host(self) -> HostKey:
-        return HostKey(self.url.host, self.port)
+    def host(self) -> HostKey | None:
+        """None: it is on this one."""
+        return HostKey(self.url.host, self.port) if self.url.kind in NETWORK else None
 
     @property
     def port(self) -> int:
-        return self.url.port or _PORTS[self.url.kind]
+        return self.url.port or _PORTS.get(self.url.kind, 0)
 
 
 async def watch(camera: CameraAddress, listener: CameraListener, *, clock: Clock) -> StreamFailure:
     """Dials a camera and reads it until it ends; cancelled, it gives its session back first."""
+    if camera.url.kind not in camera.addresses.kinds:
+        return _FORBIDDEN_KIND
+    if camera.url.kind not in NETWORK:
+        return await local.watch(camera.url, listener, clock=clock)
     connection: RtspConnection | None = None
     try:
         async with asyncio.timeout(DIAL_WITHIN):

@@ -307,7 +307,7 @@ def _address(source: Source) -> camera.CameraAddress:
         )
     except StreamwardError as error:
         raise SourceUnusable(source.camera_uuid, error) from error
-    return camera.CameraAddress(url=parsed.url, credential=credential, addresses=policy)
+    return camera.CameraAddress(url=parsed.url, credential=credential, addresses=policy, ca_file=source.ca_file)
 
 
 def _login(source: Source) -> LoginId | None:
@@ -317,7 +317,7 @@ def _login(source: Source) -> LoginId | None:
 
 def _host(source: Source) -> Host | None:
     address = _address(source)
-    return Host(key=address.host, probe=partial(camera.probe, address)) if address.url.kind in NETWORK else None
+    return None if address.host is None else Host(key=address.host, probe=partial(camera.probe, address))
 
 
 def _badge(
