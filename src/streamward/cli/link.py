@@ -1,7 +1,6 @@
 """The control plane as a command sees it: short synchronous calls, and every failure one sentence with its remedy.
 
-A token goes to the configured address and nowhere else: no redirect is followed and no proxy asked. No part of a call
-waits longer than its timeout, and no answer is read beyond a bound.
+No part of a call waits longer than its timeout, and no answer is read beyond a bound.
 """
 
 import contextlib
@@ -10,22 +9,21 @@ import ssl
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, urlencode
 
 from streamward import __version__
 from streamward.cli import refusal
-from streamward.protocol.codec import MalformedMessage, decode, encode
-from streamward.protocol.problem import MEDIA_TYPE, Problem
+from streamward.protocol.codec import MalformedMessage, decode, encode, problem_in
+from streamward.protocol.problem import Problem
+from streamward.runtime import http_client
+from streamward.runtime.http_client import VERSION, Raw
 
-VERSION = "Streamward-Version"
 CONNECT_TIMEOUT = 3.0
 ANSWER_TIMEOUT = 15.0  # seconds of silence
 FILE_TIMEOUT = 120.0  # seconds; 10,000 cameras take some
-LARGEST_ANSWER = 1 << 25  # bytes; a page of 1,000 cameras has half a million
 
 
 class Page(Protocol):
@@ -51,28 +49,6 @@ class Answer(Generic[T]):
     at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Raw:
-    """An answer as it came."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-    @property
-    def version(self) -> str | None:
-        """The version of the control plane, if it is one that tells it."""
-        return self.headers.get(VERSION.lower())
-
-    @property
-    def at(self) -> datetime | None:
-        """Its clock, to the second."""
-        try:
-            return parsedate_to_datetime(self.headers["date"]).astimezone(UTC)
-        except (KeyError, ValueError):
-            return None
-
-
 @dataclass(frozen=True, slots=True)
 class File:
     """A file to be sent; it may hold passwords."""
@@ -93,7 +69,6 @@ class Link:
         warn: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.url = url
-        self._place = urlsplit(url)
         self._bearer = bearer
         self._tls = tls
         self._warn = warn
@@ -133,16 +108,16 @@ class Link:
 
     def send(self, path: str, file: File, kind: type[T], query: Query | None = None) -> Answer[T]:
         """Sends a file, and waits longer for what becomes of it."""
-        headers = {"Authorization": f"Bearer {self._bearer()}", "Content-Type": file.media_type}
+        headers = {**http_client.bearing(self._bearer()), "Content-Type": file.media_type}
         raw = self._exchange("POST", path + _written(query), headers, file.content, timeout=FILE_TIMEOUT)
         return self._answer(raw, kind)
 
     def download(self, path: str, query: Query | None = None) -> Iterator[bytes]:
         """A file, part by part; one that was cut short fails at its end."""
-        headers = {"Authorization": f"Bearer {self._bearer()}"}
+        headers = http_client.bearing(self._bearer())
         with self._opened("GET", path + _written(query), headers, None, timeout=ANSWER_TIMEOUT) as answer:
             if answer.status != HTTPStatus.OK:
-                self._accept(_raw(answer, answer.read(LARGEST_ANSWER)))
+                self._accept(http_client.read(answer))
             self._compare(answer.getheader(VERSION))
             while part := answer.read(1 << 16):
                 yield part
@@ -164,7 +139,7 @@ class Link:
         etag: str | None = None,
         is_open: bool = False,
     ) -> Answer[T]:
-        headers = {} if is_open else {"Authorization": f"Bearer {self._bearer()}"}
+        headers = {} if is_open else http_client.bearing(self._bearer())
         if etag is not None:
             headers["If-Match"] = etag
         raw = self._exchange(method, path + _written(query), headers, None if message is None else encode(message))
@@ -193,22 +168,19 @@ class Link:
         timeout: float = ANSWER_TIMEOUT,
     ) -> Raw:
         with self._opened(method, path, headers, body, timeout=timeout) as answer:
-            return _raw(answer, answer.read(LARGEST_ANSWER))
+            return http_client.read(answer)
 
     @contextlib.contextmanager
     def _opened(
         self, method: str, path: str, headers: dict[str, str], body: bytes | None, *, timeout: float
     ) -> Iterator[http.client.HTTPResponse]:
         """An answer that is still to be read; whatever fails until that is done is told in one sentence."""
-        sent = {"Accept": "*/*", "User-Agent": f"streamward/{__version__}", "Connection": "close"}
-        if body is not None:
-            sent["Content-Type"] = "application/json"
-        connection = self._connection()
+        connection = http_client.connection(self.url, tls=self._tls, timeout=CONNECT_TIMEOUT)
+        headers = {"Connection": "close"} | headers
         try:
             connection.connect()
             connection.sock.settimeout(timeout)
-            connection.request(method, self._place.path + path, body=body, headers=sent | headers)
-            yield connection.getresponse()
+            yield http_client.ask(connection, self.url, method, path, headers=headers, body=body)
         except ssl.SSLError as err:
             raise refusal.tls(self.url, err) from err
         except (OSError, UnicodeError) as err:  # a name that cannot be one is as far away as a host that is off
@@ -220,19 +192,11 @@ class Link:
         finally:
             connection.close()
 
-    def _connection(self) -> http.client.HTTPConnection:
-        host, port = self._place.hostname or "", self._place.port
-        if self._place.scheme == "https":
-            return http.client.HTTPSConnection(host, port, timeout=CONNECT_TIMEOUT, context=self._tls)
-        return http.client.HTTPConnection(host, port, timeout=CONNECT_TIMEOUT)
-
     def _problem(self, raw: Raw) -> Problem:
-        if raw.headers.get("content-type", "").partition(";")[0] != MEDIA_TYPE:
+        problem = problem_in(raw.kind, raw.body)
+        if problem is None:
             raise refusal.NotStreamward(self.url, _seen(raw))
-        try:
-            return decode(raw.body, Problem)
-        except MalformedMessage as err:
-            raise refusal.NotStreamward(self.url, _seen(raw)) from err
+        return problem
 
     def _body(self, raw: Raw, kind: type[T]) -> T:
         try:
@@ -251,10 +215,6 @@ class Link:
             f"the control plane has version {version} and this program {__version__}: what follows may differ; "
             "install the same version here"
         )
-
-
-def _raw(answer: http.client.HTTPResponse, body: bytes) -> Raw:
-    return Raw(status=answer.status, headers={k.lower(): v for k, v in answer.getheaders()}, body=body)
 
 
 def place(*parts: str) -> str:
@@ -284,8 +244,7 @@ def _word(value: object) -> str:
 
 def _seen(raw: Raw) -> str:
     """What came instead, for people: a proxy's page has its own status and type."""
-    kind = raw.headers.get("content-type", "nothing").partition(";")[0]
-    return f"status {raw.status}, {kind if kind.isprintable() else 'nothing'}"
+    return f"status {raw.status}, {raw.kind if raw.kind and raw.kind.isprintable() else 'nothing'}"
 
 
 def _minor(version: str) -> list[str]:

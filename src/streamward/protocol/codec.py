@@ -16,6 +16,7 @@ from streamward.model.errors import StreamwardError
 from streamward.model.ids import PATTERN
 from streamward.model.secret import MASK, Secret
 from streamward.protocol.fields import ClearText
+from streamward.protocol.problem import MEDIA_TYPE, Problem
 
 MAX_BODY = 1 << 20  # bytes; a renewal of 10,000 cameras fits
 LONGEST_DETAIL = 300  # characters
@@ -55,6 +56,16 @@ def decode(body: bytes, kind: type[T]) -> T:
         raise MalformedMessage("JSON is nested too deeply") from None
     except UnicodeDecodeError:
         raise MalformedMessage("body is not UTF-8") from None
+
+
+def problem_in(kind: str, body: bytes) -> Problem | None:
+    """The problem that an answer of this media type tells; None: it is none, or no readable one."""
+    if kind != MEDIA_TYPE:
+        return None
+    try:
+        return decode(body, Problem)
+    except MalformedMessage:
+        return None
 
 
 def decode_query(pairs: Iterable[tuple[str, str]], kind: type[T]) -> T:

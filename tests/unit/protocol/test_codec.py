@@ -17,6 +17,7 @@ from streamward.protocol.codec import (
     decode,
     decode_query,
     encode,
+    problem_in,
 )
 from streamward.protocol.fields import Capacity, ClearText, Id, Message, TtlSeconds
 
@@ -174,3 +175,17 @@ def test_what_is_no_text_is_no_secret_and_is_not_repeated(value):
 def test_what_does_not_go_into_a_message_is_named_by_its_type():
     with pytest.raises(TypeError, match="object does not go into a message"):
         encode([object()])
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "reason"),
+    [
+        ("application/problem+json", b'{"title":"No","status":409,"detail":"so it is","reason":"held"}', "held"),
+        ("application/json", b'{"title":"No","status":409,"detail":"so it is","reason":"held"}', None),
+        ("application/problem+json", b"{}", None),
+        ("text/html", b"<html>", None),
+    ],
+)
+def test_a_problem_is_one_by_its_media_type_and_its_form(kind: str, body: bytes, reason: str | None):
+    problem = problem_in(kind, body)
+    assert (None if problem is None else problem.reason) == reason

@@ -12,7 +12,7 @@ from streamward.cli.checks.database import Reading, clock
 from streamward.cli.checks.finding import Finding, failed, ok, warning
 from streamward.cli.connect import connect
 from streamward.cli.failure import CommandFailed
-from streamward.cli.link import Link, Raw, trust
+from streamward.cli.link import Link, trust
 from streamward.cli.refusal import ControlAway, NotSignedIn, TlsRefused
 from streamward.control.app import reach_broker
 from streamward.control.server import CannotListen, listen
@@ -21,6 +21,7 @@ from streamward.model.camera import without_credentials
 from streamward.protocol.cameras import CameraPage
 from streamward.protocol.codec import MalformedMessage, decode
 from streamward.protocol.health import Alive
+from streamward.runtime.http_client import Raw
 from streamward.settings import Settings
 
 GRAIN = timedelta(seconds=1)  # an HTTP date leaves out what is below it
