@@ -62,6 +62,14 @@ async def test_silent_and_cordoned_runners_have_no_share(world: World):
     assert len(await free_for(world, TWO)) == 3
 
 
+async def test_a_runner_that_has_ended_has_no_share_of_what_it_left(world: World):
+    await with_cameras(world.store, "cam-1", "cam-2", "cam-3")
+    await with_runners(world.store, ONE, TWO)
+    await take(world.store, ONE, "cam-1")
+    await world.store.end(ONE)
+    assert len(await free_for(world, TWO)) == 3
+
+
 async def test_nobody_gets_more_than_asked_for_or_than_there_is_room(world: World):
     await with_cameras(world.store, "cam-1", "cam-2", "cam-3")
     await world.store.register(a_spec(ONE, capacity=2))

@@ -163,7 +163,8 @@ class MemoryLeases:
         return policy.terms(ttl)
 
     def _askers(self, now: datetime) -> int:
-        return sum(runner.takes_leases and runner.is_healthy(now) for runner in self._db.runners.values())
+        running = (runner for runner in self._db.runners.values() if runner.incarnation is not None)
+        return sum(runner.takes_leases and runner.is_healthy(now) for runner in running)
 
     def _free_for(self, runner: Runner, now: datetime, clock: ClockView) -> list[FreeCamera]:
         return [

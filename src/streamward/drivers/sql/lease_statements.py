@@ -133,7 +133,7 @@ def _look_for_free(dialect: SqlDialect, rule: LeaseRule) -> Statement:
         f" AND {rule.is_open}),"
         " best AS (SELECT * FROM open ORDER BY free_since, is_served DESC, site_id, camera_uuid LIMIT :limit),"
         " asking AS MATERIALIZED (SELECT count(*) AS askers FROM runners AS r CROSS JOIN t"
-        " WHERE NOT r.cordoned AND r.drain_mode = 'none'"
+        " WHERE r.incarnation IS NOT NULL AND NOT r.cordoned AND r.drain_mode = 'none'"
         f" AND {dialect.later('r.last_seen_at', str(SILENT_AFTER))} >= t.now)"
         f" SELECT t.now, {_SLOTS_USED} AS held, (SELECT count(*) FROM open) AS free, asking.askers,"
         f" best.generation, best.free_since, best.is_served, s.policy AS site_policy, {CAMERA.columns}"
