@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import logging
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -55,6 +56,15 @@ def desk(*answers: Answer) -> Iterator[tuple[Desk, bytes]]:
         server.shutdown()
         serving.join()
         server.server_close()
+
+
+@pytest.fixture(autouse=True)
+def logging_as_before() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
 
 
 def ticket(url: str) -> bytes:

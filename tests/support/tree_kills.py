@@ -29,7 +29,7 @@ from streamward.runtime.process_tree import Children
 ROLES = ("parent", "Manager", "fork server", "Worker")
 FAILPOINTS = ("", "fork-server.born=pause:0.2", "fork-server.forked=pause:0.2")
 PATIENCE = 60.0
-LATEST = 1.0  # seconds after which a kill comes at the latest
+LATEST = 1.0  # seconds from the start, or from the first Worker, in which a kill comes
 MARK = "TREE_UNDER_TEST"
 BY_PARENT, BY_RUNNER = "Bearer by-the-parent", "Bearer by-the-runner"
 
@@ -155,6 +155,7 @@ class Outcome:
     """What one kill led to."""
 
     role: str
+    since: str
     at_s: float
     failpoints: str
     clean_after_s: float
@@ -196,14 +197,13 @@ def is_clean(runner: Tree) -> bool:
 def killed(role: str, rng: random.Random, *, end_within: float) -> Outcome:
     """One tree, one kill."""
     failpoints = rng.choice(FAILPOINTS)
-    at = rng.uniform(0, LATEST)
+    since, at = rng.choice(("start", "worker")), rng.uniform(0, LATEST)
     with tree(failpoints, seed=rng.randrange(10**6), end_within=end_within) as runner:
+        if since == "worker":
+            until(lambda: runner.words("worker"), what="a Worker")
         began = time.monotonic()
         until(lambda: time.monotonic() - began >= at, what="the moment")
-        victim = runner.await_one(role, rng)
-        had_ticket = bool(runner.words("ticket"))
-        doomed = runner.doomed(victim)
-        os.kill(victim, signal.SIGKILL)
+        doomed, had_ticket = struck(runner, role, rng)
         killed_at = time.monotonic()
         if role in ("parent", "Manager"):
             until(lambda: is_clean(runner), what="the end of the tree")
@@ -214,6 +214,7 @@ def killed(role: str, rng: random.Random, *, end_within: float) -> Outcome:
         faults += judged(runner, role, had_ticket=had_ticket)
         return Outcome(
             role=role,
+            since=since,
             at_s=round(at, 3),
             failpoints=failpoints,
             clean_after_s=round(seconds, 3),
@@ -221,6 +222,27 @@ def killed(role: str, rng: random.Random, *, end_within: float) -> Outcome:
             lingered="tree.lingers" in runner.log.read_text(),
             faults=tuple(faults),
         )
+
+
+def struck(runner: Tree, role: str, rng: random.Random) -> tuple[set[int], bool]:
+    """Kills one of a role; returns who must not outlive it, and whether the parent could release by then."""
+    while True:
+        victim = runner.await_one(role, rng)
+        with contextlib.suppress(ProcessLookupError), held(victim) as process:  # Workers come and go
+            if victim in alive(runner.mark):
+                doomed, had_ticket = runner.doomed(victim), bool(runner.words("ticket"))
+                signal.pidfd_send_signal(process, signal.SIGKILL)
+                return doomed, had_ticket
+
+
+@contextlib.contextmanager
+def held(pid: int) -> Iterator[int]:
+    """A descriptor of a process: of that one, whoever has its pid later."""
+    process = os.pidfd_open(pid)
+    try:
+        yield process
+    finally:
+        os.close(process)
 
 
 def ended(runner: Tree) -> list[str]:
@@ -239,7 +261,7 @@ def judged(runner: Tree, role: str, *, had_ticket: bool) -> list[str]:
     releases = runner.desk.releases
     expected = BY_PARENT if role == "Manager" else BY_RUNNER
     lingered = "tree.lingers" in runner.log.read_text()
-    if had_ticket and not lingered and [who for who, _ in releases] != [expected]:
+    if had_ticket and not lingered and {who for who, _ in releases} != {expected}:
         faults.append(f"released by {[who for who, _ in releases]}")
     allowed = {runner.parent.pid, *(int(words[0]) for words in runner.words("ticket"))}
     faults += [f"{who} released while {living - allowed} lived" for who, living in releases if living - allowed]

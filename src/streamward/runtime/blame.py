@@ -4,7 +4,7 @@
 
 A decoder that crashes takes its process along, and nobody in it can say any more which camera it was. So each thread
 writes a name down before, and wipes it out after; the kernel keeps the page for the reader however the writer ends.
-Writing takes under a microsecond and no system call. What is read while the writer lives may be half written, and of
+Writing takes microseconds and no system call. What is read while the writer lives may be half written, and of
 more threads than there are slots the later ones write nothing.
 """
 
