@@ -73,8 +73,9 @@ async def test_two_refusals_park_every_runner_for_a_quarter_of_an_hour_at_every_
 async def test_who_is_parked_by_a_talk_is_told_once(world: World):
     await with_a_fleet(world)
     assert (await say(world, tells(REFUSED))).parked == ()
-    assert (await say(world, tells(REFUSED))).parked == (CAMERA,)
-    assert (await say(world, tells(REFUSED))).parked == ()
+    assert (await say(world, tells(REFUSED))).parked == ()  # told again, it is the same refusal
+    assert (await say(world, tells(REFUSED, "cam-2"))).parked == ("cam-2",)
+    assert (await say(world, tells(REFUSED, "cam-3", owner=TWO))).parked == ()
 
 
 async def test_another_credential_goes_at_once(world: World):

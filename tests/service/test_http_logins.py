@@ -59,7 +59,8 @@ async def test_the_second_refusal_parks_it_also_for_the_next_start(control: Cont
 async def test_that_a_login_was_parked_is_noted_without_the_login(control: ControlUnderTest) -> None:
     noted: list[object] = []
     control.journal.subscribe(noted.append)
-    await say(control, told=[REFUSED, REFUSED])
+    await say(control, told=[REFUSED], asks=[ASK])
+    await say(control, told=[REFUSED])
     assert noted == [facts.LoginParked(camera_id=CameraId("cam-1"), runner_id=RunnerId("r1"))]
 
 
@@ -97,7 +98,8 @@ async def test_a_change_of_the_signing_key_forgets_nothing(control: ControlUnder
     control.app.add_middleware(Edge, clock=control.clock, meter=Metrics())
     routes = Routes(control.app, tokens=control.trust.check)
     add_logins(routes, control.store, journal=control.journal, digest_keys=lambda: keys)
-    await say(control, told=[REFUSED, REFUSED])
+    await say(control, told=[REFUSED], asks=[ASK])
+    await say(control, told=[REFUSED])
     keys.insert(0, b"new" * 11)
     assert (await say(control, asks=[ASK]))[0]["permission"] == "parked"
     keys.pop()

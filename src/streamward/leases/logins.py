@@ -74,18 +74,26 @@ class Try:
     since: float
 
 
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A login that was refused, or of which nothing was ever heard."""
+
+    by: Asker
+    at: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoginRecord:
     """What is known of a login."""
 
-    refused_at: tuple[float, ...] = ()  # the newest, in order
+    refused: tuple[Refusal, ...] = ()  # the newest, in order
     tries: tuple[Try, ...] = ()
     proven_at: float | None = None  # accepted then, and not refused since
 
     @property
     def is_parked(self) -> bool:
         """Whether as many count as may; ask `settled` for a record of now."""
-        return len(self.refused_at) >= MOST_REFUSED
+        return len(self.refused) >= MOST_REFUSED
 
 
 def settled(record: LoginRecord, now: float) -> LoginRecord:
@@ -104,7 +112,7 @@ def ask(record: LoginRecord, by: Asker, now: float) -> tuple[LoginRecord, Permis
     seen = _ended(seen, [each for each in seen.tries if each.by.camera_id == by.camera_id], now)
     if any(now - each.since < _held_for(seen) for each in seen.tries):
         return seen, Permission.WAIT
-    if len(seen.refused_at) + len(seen.tries) >= MOST_REFUSED:
+    if len(seen.refused) + len(seen.tries) >= MOST_REFUSED:
         return seen, Permission.WAIT if seen.tries else Permission.PARKED
     if seen.proven_at is not None and 0 <= now - seen.proven_at < FRESH_FOR:
         return seen, Permission.GO
@@ -112,21 +120,26 @@ def ask(record: LoginRecord, by: Asker, now: float) -> tuple[LoginRecord, Permis
 
 
 def told(record: LoginRecord, by: Asker, outcome: LoginOutcome, now: float) -> LoginRecord:
-    """The record once it is known how a try ended; one refusal makes a proven login doubtful."""
+    """The record once it is known how a try ended; one refusal makes a proven login doubtful.
+
+    A refusal that is told again, or so late that it was counted already, is the same one.
+    """
     others = tuple(each for each in record.tries if each.by != by)
     match outcome:
         case LoginOutcome.ACCEPTED:
             return LoginRecord(proven_at=now)
         case LoginOutcome.GAVE_UP:
             return replace(record, tries=others)
+        case LoginOutcome.REFUSED if record.proven_at is None and others == record.tries and _is_counted(record, by):
+            return record
         case LoginOutcome.REFUSED:
-            return LoginRecord(refused_at=_counted((*record.refused_at, now), now), tries=others)
+            return LoginRecord(refused=_counted((*record.refused, Refusal(by, now)), now), tries=others)
 
 
 def retry_in(record: LoginRecord, now: float) -> float:
     """Seconds until another answer can be hoped for, if nobody tells anything before."""
     if record.is_parked and not record.tries:
-        return max(0.0, record.refused_at[-MOST_REFUSED] + PARKED_FOR - now)
+        return max(0.0, record.refused[-MOST_REFUSED].at + PARKED_FOR - now)
     return max((_held_for(record) - (now - each.since) for each in record.tries), default=0.0)
 
 
@@ -136,14 +149,19 @@ def _held_for(record: LoginRecord) -> float:
 
 def _ended(record: LoginRecord, silent: list[Try], now: float) -> LoginRecord:
     """Without the tries that ended in silence: of a proven login they mean nothing, else they were refused."""
-    counts = () if record.proven_at is not None else tuple(min(now, each.since + TRIED_FOR) for each in silent)
+    is_proven = record.proven_at is not None
+    counts = [] if is_proven else [Refusal(each.by, min(now, each.since + TRIED_FOR)) for each in silent]
     return replace(
         record,
-        refused_at=_counted((*record.refused_at, *counts), now),
+        refused=_counted((*record.refused, *counts), now),
         tries=tuple(each for each in record.tries if each not in silent),
     )
 
 
-def _counted(refused_at: tuple[float, ...], now: float) -> tuple[float, ...]:
-    recent = sorted(min(at, now) for at in refused_at if now - at < PARKED_FOR)
-    return tuple(recent[-MOST_REFUSED:])
+def _is_counted(record: LoginRecord, by: Asker) -> bool:
+    return any(each.by == by for each in record.refused)
+
+
+def _counted(refused: tuple[Refusal, ...], now: float) -> tuple[Refusal, ...]:
+    recent = [replace(each, at=min(each.at, now)) for each in refused if now - each.at < PARKED_FOR]
+    return tuple(sorted(recent, key=lambda each: each.at)[-MOST_REFUSED:])

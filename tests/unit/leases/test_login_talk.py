@@ -42,7 +42,7 @@ def test_what_is_told_counts_before_what_is_asked():
 
 
 def test_the_second_refusal_parks_and_is_noted_once():
-    after, first = judge(talk(told=LoginOutcome.REFUSED), PLACES, {}, now=0.0)
+    after, first = judge(talk(ONE, told=LoginOutcome.REFUSED), PLACES, {}, now=0.0)
     after, second = judge(talk(ONE, told=LoginOutcome.REFUSED), PLACES, after, now=5.0)
     _, third = judge(talk(told=LoginOutcome.REFUSED), PLACES, after, now=6.0)
     assert (first.parked, second.parked, third.parked) == ((), (ONE,), ())
@@ -74,6 +74,6 @@ def test_a_record_is_found_under_the_name_that_its_login_had_before():
     assert keys(renamed, PLACES) == [(OURS, LOGIN), (OURS, OTHER), (OURS, "c" * 64)]
     after, _ = judge(renamed, PLACES, after, now=1.0)
     assert after[OURS, LOGIN] == LoginRecord()
-    assert after[OURS, OTHER].refused_at == (0.0,)
+    assert [each.at for each in after[OURS, OTHER].refused] == [0.0]
     again, _ = judge(renamed, PLACES, after, now=1.0)
     assert again[OURS, LOGIN] == LoginRecord()

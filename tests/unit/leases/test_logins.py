@@ -15,6 +15,7 @@ from streamward.leases.logins import (
     LoginOutcome,
     LoginRecord,
     Permission,
+    Refusal,
     ask,
     login_id,
     retry_in,
@@ -43,6 +44,11 @@ def asked(record: LoginRecord, *who: Asker, at: float) -> list[Permission]:
         record, permission = ask(record, by, at)
         answers.append(permission)
     return answers
+
+
+def times(record: LoginRecord) -> list[float]:
+    """When refusals were counted."""
+    return [each.at for each in record.refused]
 
 
 def trying(*who: Asker, record: LoginRecord = NEW, at: float = 0.0) -> LoginRecord:
@@ -95,14 +101,14 @@ def test_a_success_wipes_the_record():
 def test_a_try_of_which_nothing_was_heard_counts_as_refused():
     record = trying(A)
     assert asked(record, B, at=TRIED_FOR - 0.1) == [WAIT]
-    assert settled(record, TRIED_FOR).refused_at == (TRIED_FOR,)
+    assert times(settled(record, TRIED_FOR)) == [TRIED_FOR]
     record = trying(B, record=record, at=TRIED_FOR)
     assert asked(record, C, at=2 * TRIED_FOR) == [PARKED]
 
 
 def test_a_camera_that_asks_again_has_ended_its_try_without_a_word():
     record, permission = ask(trying(asker(incarnation="inc-1")), asker(incarnation="inc-2"), 3.0)
-    assert (record.refused_at, permission) == ((3.0,), GO)
+    assert (times(record), permission) == ([3.0], GO)
     assert asked(record, asker(incarnation="inc-3"), at=4.0) == [PARKED]
 
 
@@ -126,11 +132,20 @@ def test_what_was_accepted_long_ago_is_tried_by_one_first_but_not_for_long():
 
 def test_a_refusal_that_follows_an_acceptance_counts():
     record = told(LoginRecord(proven_at=0.0), A, REFUSED, 1.0)
-    assert record == LoginRecord(refused_at=(1.0,))
+    assert record == LoginRecord(refused=(Refusal(A, 1.0),))
+
+
+def test_a_refusal_that_is_told_twice_or_late_counts_once():
+    once = refused(0.0)
+    assert told(once, A, REFUSED, 1.0) == once
+    assert times(told(once, B, REFUSED, 1.0)) == [0.0, 1.0]
+    silent = settled(trying(A), TRIED_FOR)
+    assert told(silent, A, REFUSED, 12.0) == silent
+    assert times(told(trying(A, record=once, at=2.0), A, REFUSED, 3.0)) == [0.0, 3.0]
 
 
 def test_a_clock_that_was_set_back_prolongs_nothing():
-    assert settled(refused(10_000.0), 100.0).refused_at == (100.0,)
+    assert times(settled(refused(10_000.0), 100.0)) == [100.0]
     assert asked(trying(A, at=10_000.0), B, at=100.0) == [WAIT]
     assert settled(settled(trying(A, at=10_000.0), 100.0), 100.0 + TRIED_FOR).tries == ()
     assert asked(LoginRecord(proven_at=10_000.0), A, B, at=100.0) == [GO, WAIT]
