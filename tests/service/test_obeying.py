@@ -7,14 +7,27 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from streamward.leases.held import Held
+from streamward.leases.logins import LoginId, LoginOutcome, Permission
 from streamward.model.ids import CameraId, Generation
 from streamward.model.secret import Secret
 from streamward.protocol import codec, worker_link
 from streamward.protocol.fields import ClearText
+from streamward.protocol.logins import AnsweredLogin, AskLogins, LoginAnswers, NamedLogin
 from streamward.protocol.shards import Source
-from streamward.protocol.worker_link import Add, Drop, Feed, Mute, Order, Unmute, WorkerExit
+from streamward.protocol.worker_link import (
+    Add,
+    Drop,
+    Feed,
+    LoginsAnswered,
+    LoginsAsked,
+    Mute,
+    Order,
+    Unmute,
+    WorkerExit,
+)
 from streamward.runner.ending import Ending
 from streamward.runner.fed_leases import FedLeases
+from streamward.runner.logins import ControlLogins
 from streamward.runner.obeying import Obeying
 from streamward.runner.parts import LastWord
 from streamward.runtime.channel import Channel, pair
@@ -155,3 +168,31 @@ async def test_a_feed_is_taken_in_order():
         made.order(Feed(leases=[worker_link.fed(ONE, held)]), Mute(camera_uuid=ONE))
         await made.hears()
         assert made.leases.stamp(ONE, arrived=1.0, now=2.0) is not None
+
+
+async def test_logins_are_asked_for_by_the_managers_mouth():
+    login = LoginId("a" * 64)
+    async with obeying() as made:
+        logins = ControlLogins(an_owner(), made.obeying.control, clock=made.clock)
+        asking = asyncio.ensure_future(logins.ask(ONE, login))
+        asked = await made.hears()
+        assert asked == LoginsAsked(number=1, told=[], asks=[NamedLogin(camera_uuid=ONE, login=login)])
+        may_go = AnsweredLogin(camera_uuid=ONE, login=login, permission=Permission.GO, retry_in_ms=0)
+        made.order(LoginsAnswered(number=7, items=[]), LoginsAnswered(number=1, items=[may_go]))
+        async with asyncio.timeout(60):
+            assert await asking is Permission.GO
+        logins.told(ONE, login, LoginOutcome.ACCEPTED)
+        told = await made.hears()
+        assert isinstance(told, LoginsAsked)
+        assert [each.outcome for each in told.told] == [LoginOutcome.ACCEPTED]
+        made.order(LoginsAnswered(number=told.number, items=[]))
+        await logins.close()
+
+
+async def test_a_manager_that_does_not_answer_lets_nobody_log_in():
+    async with obeying() as made:
+        answer = await made.obeying.control.post("/v1/logins", AskLogins(runner_id="r1"), LoginAnswers, within=0.01)
+        assert answer is None
+        made.order(LoginsAnswered(number=1, items=[]), Mute(camera_uuid=ONE))  # too late
+        assert isinstance(await made.hears(), LoginsAsked)
+        assert isinstance(await made.hears(), worker_link.Stopped)

@@ -5,6 +5,7 @@
             ─ Add, Drop, Mute, Unmute ─→     one camera; Drop and Mute are answered by Stopped
             ─ Drain, Terminate ─→            the end
             ← Told, Showing, DialEnded ─     how streams do
+            ← LoginsAsked ─                  to be passed on as `POST /v1/logins`; answered by LoginsAnswered
 
 Orders are idempotent, and neither end waits for the other. The end of the channel is the end of the Worker.
 """
@@ -16,6 +17,7 @@ from streamward.model.ids import Generation
 from streamward.protocol import codec
 from streamward.protocol.events import StreamFailed
 from streamward.protocol.fields import Id, Instant, Message, Version
+from streamward.protocol.logins import AnsweredLogin, NamedLogin, ToldLogin
 from streamward.protocol.shards import ShardConfig, Source
 from streamward.protocol.streams import StreamReport
 
@@ -81,6 +83,13 @@ class Unmute(Message, frozen=True, tag="unmute"):
     after: float
 
 
+class LoginsAnswered(Message, frozen=True, tag="logins-answered"):
+    """Manager: what the control plane said to LoginsAsked of that number; without an answer there is none of these."""
+
+    number: int
+    items: list[AnsweredLogin]
+
+
 class Drain(Message, frozen=True, tag="drain"):
     """Manager: end everything in good order."""
 
@@ -116,6 +125,14 @@ class DialEnded(Message, frozen=True, tag="dial-ended"):
     camera_uuid: Id
 
 
+class LoginsAsked(Message, frozen=True, tag="logins-asked"):
+    """Worker: how logins ended and which it wants to try; without LoginsAnswered within a second they wait."""
+
+    number: int
+    told: list[ToldLogin]
+    asks: list[NamedLogin]
+
+
 class Stopped(Message, frozen=True, tag="stopped"):
     """Worker: no event of this camera follows; when the frame of the last one arrived, and how it was dated."""
 
@@ -124,8 +141,8 @@ class Stopped(Message, frozen=True, tag="stopped"):
     made_until: Instant | None = None
 
 
-Order = Begin | Feed | Add | Drop | Mute | Unmute | Drain | Terminate
-Word = Began | Told | Showing | DialEnded | Stopped
+Order = Begin | Feed | Add | Drop | Mute | Unmute | LoginsAnswered | Drain | Terminate
+Word = Began | Told | Showing | DialEnded | LoginsAsked | Stopped
 
 
 def read_order(content: bytes) -> Order:

@@ -26,6 +26,7 @@ from streamward.protocol.worker_link import (
 )
 from streamward.runner.ending import Ending
 from streamward.runner.fed_leases import FedLeases
+from streamward.runner.login_link import ManagedControl
 from streamward.runner.parts import LastWord
 from streamward.runtime.channel import Channel
 
@@ -49,6 +50,7 @@ class Obeying:
         self._channel = channel
         self._leases = leases
         self._ending = ending
+        self.control = ManagedControl(self.say)
         self._worker: Obedient | None = None
         self._reports: list[StreamReport] = []
         self._failures: list[StreamFailed] = []
@@ -91,6 +93,8 @@ class Obeying:
         match order:
             case worker_link.Feed(leases=leases):
                 self._leases.feed(leases)
+            case worker_link.LoginsAnswered():
+                self.control.answered(order)
             case worker_link.Drain():
                 self._ending.drain()
             case worker_link.Terminate():

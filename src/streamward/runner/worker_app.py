@@ -50,7 +50,7 @@ from streamward.runner.dialing import Host
 from streamward.runner.ending import Ending
 from streamward.runner.facts import LeasesRenewed
 from streamward.runner.fed_leases import FedLeases
-from streamward.runner.logins import ControlLogins, LocalLogins, Logins, login_of
+from streamward.runner.logins import ControlLogins, Logins, login_of
 from streamward.runner.obeying import Obeying
 from streamward.runner.parts import Ear, Stamps, WorkerParts
 from streamward.runner.pointing import PointingPublisher
@@ -168,7 +168,7 @@ async def run_managed(end: socket.socket) -> WorkerExit:
         journal=journal,
         ending=ending,
         stamps=leases,
-        logins=LocalLogins(clock=clock),
+        logins=ControlLogins(owner, obeying.control, clock=clock),
         ear=obeying,
     )
     async with _working(shell) as working, Service("channel", obeying, journal=journal):
