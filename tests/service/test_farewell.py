@@ -3,7 +3,6 @@
 import contextlib
 import json
 import logging
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
@@ -14,6 +13,7 @@ from streamward.protocol.codec import encode
 from streamward.protocol.fields import ClearText
 from streamward.protocol.ticket import ReleaseTicket
 from streamward.runner import farewell
+from tests.support.answering import serving
 
 GOOD = (200, {"released": ["cam-1", "cam-2"]})
 BUSY = (503, {"title": "Busy", "status": 503, "detail": "later", "reason": "busy"})
@@ -47,15 +47,8 @@ def desk(*answers: Answer) -> Iterator[tuple[Desk, bytes]]:
         def log_message(self, *_: object) -> None:
             pass
 
-    server = HTTPServer(("127.0.0.1", 0), Answering)
-    serving = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    serving.start()
-    try:
-        yield known, ticket(f"http://127.0.0.1:{server.server_port}/below/")
-    finally:
-        server.shutdown()
-        serving.join()
-        server.server_close()
+    with serving(HTTPServer(("127.0.0.1", 0), Answering)) as port:
+        yield known, ticket(f"http://127.0.0.1:{port}/below/")
 
 
 @pytest.fixture(autouse=True)

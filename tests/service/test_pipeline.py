@@ -1,6 +1,5 @@
 """The pipeline with real threads, decoders and the built-in detector: what the camera showed is what comes out."""
 
-import asyncio
 from typing import Any
 
 from streamward.drivers.decoder import Decoder
@@ -18,6 +17,7 @@ from streamward.vision.lane import ArrivedUnit
 from streamward.vision.sampling import Sampler
 from streamward.vision.watchdog import Seen, ShownFrame, StatusUpdate
 from streamward.vision.zones import Zone, Zones
+from tests.support.news import News
 
 PICTURE = Picture(width=640, height=360, fps=10, loop=20)
 CAMERA = CameraId("cam-1")
@@ -32,7 +32,7 @@ class Run:
         self.seen: list[Seen] = []
         self.updates: list[StatusUpdate] = []
         self.frames = 0
-        self._changed = asyncio.Event()
+        self._changed = News()
         self.pipeline = Pipeline(self, clock=SystemClock())
 
     def add(self, camera_id: CameraId = CAMERA, *, decoder: Any = None, detector: Any = None, **others: Any) -> None:
@@ -65,10 +65,7 @@ class Run:
             self.pipeline.offer(camera_id, arrived)
 
     async def until(self, is_so: Any) -> None:
-        async with asyncio.timeout(60):
-            while not is_so():
-                self._changed.clear()
-                await self._changed.wait()
+        await self._changed.until(is_so)
 
 
 class Blind:

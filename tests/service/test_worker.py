@@ -32,6 +32,7 @@ from streamward.vision.detector import Detector, DetectorUnusable
 from streamward.vision.lane import ArrivedUnit
 from streamward.vision.watchdog import Seen, ShownFrame, StatusUpdate
 from tests.support.builders import START, an_owner
+from tests.support.news import News
 
 PICTURE = Picture(width=640, height=360, fps=10, loop=20)
 CLIP: Clip = encode(make_scene(1, PICTURE))
@@ -77,7 +78,7 @@ class Heard:
 
     events: list[tuple[str, str, DetectionEvent]] = field(default_factory=list)
     told: list[tuple[str, Any]] = field(default_factory=list)
-    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    changed: News = field(default_factory=News)
     shown: list[str] = field(default_factory=list)
     dialed: list[str] = field(default_factory=list)
 
@@ -100,10 +101,7 @@ class Heard:
         self.changed.set()
 
     async def until(self, is_so: Callable[[], object]) -> None:
-        async with asyncio.timeout(60):
-            while not is_so():
-                self.changed.clear()
-                await self.changed.wait()
+        await self.changed.until(is_so)
 
 
 @dataclass

@@ -5,7 +5,7 @@ import ssl
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
 from typing import Any
 
 
@@ -58,12 +58,19 @@ def answering(*answers: Canned, tls: ssl.SSLContext | None = None) -> Iterator[S
     server.daemon_threads = False
     if tls is not None:
         server.socket = tls.wrap_socket(server.socket, server_side=True)
+    with serving(server) as port:
+        scheme = "http" if tls is None else "https"
+        yield Stranger(f"{scheme}://127.0.0.1:{port}", asked)
+
+
+@contextlib.contextmanager
+def serving(server: HTTPServer) -> Iterator[int]:
+    """Serves on a thread of its own; the port."""
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
-        scheme = "http" if tls is None else "https"
-        yield Stranger(f"{scheme}://127.0.0.1:{server.server_address[1]}", asked)
+        yield server.server_port
     finally:
         server.shutdown()
-        server.server_close()
         thread.join()
+        server.server_close()

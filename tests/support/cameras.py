@@ -9,6 +9,7 @@ from streamward.model.stream_error import StreamFailure
 from streamward.model.video import VideoCodec
 from streamward.runtime.clock import SystemClock
 from streamward.vision.lane import ArrivedUnit
+from tests.support.news import News
 
 
 class Ear:
@@ -18,7 +19,7 @@ class Ear:
         self.codecs: list[VideoCodec] = []
         self.units: list[ArrivedUnit] = []
         self.troubles: list[StreamFailure] = []
-        self._news = asyncio.Event()
+        self._news = News()
 
     def playing(self, codec: VideoCodec) -> None:
         self.codecs.append(codec)
@@ -32,10 +33,7 @@ class Ear:
         self._news.set()
 
     async def until(self, is_so: Callable[[], bool]) -> None:
-        async with asyncio.timeout(60):
-            while not is_so():
-                self._news.clear()
-                await self._news.wait()
+        await self._news.until(is_so)
 
 
 async def dial(address: CameraAddress) -> StreamFailure:

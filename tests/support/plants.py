@@ -30,6 +30,7 @@ from streamward.runtime.clock import SystemClock
 from streamward.runtime.journal import Journal
 from streamward.vision.camera import CameraListener
 from tests.support.builders import START
+from tests.support.news import News
 
 HERE = AddressPolicy(allow=(parse_network("127.0.0.0/8"),))
 PATIENCE = 60.0  # seconds: a busy machine is no failure
@@ -80,7 +81,7 @@ class CameraPlant:
         self._login_of_all = login
         self._cameras = dict(cameras)
         self._clock = SystemClock()
-        self._changed = asyncio.Event()
+        self._changed = News()
         parts = WorkerParts(
             clock=self._clock,
             detector=lambda _name: ColourDetector(),
@@ -112,10 +113,7 @@ class CameraPlant:
 
     async def until(self, is_so: Callable[[], object], *, within: float = PATIENCE) -> None:
         """Waits until something was told."""
-        async with asyncio.timeout(within):
-            while not is_so():
-                self._changed.clear()
-                await self._changed.wait()
+        await self._changed.until(is_so, within=within)
 
     async def streaming(self, *cameras: str, since: float = 0.0) -> None:
         """Waits until these stream, by default all of them."""

@@ -16,7 +16,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
@@ -25,6 +24,7 @@ from pathlib import Path
 
 from streamward.runtime import process_tree
 from streamward.runtime.process_tree import Children
+from tests.support.answering import serving
 
 ROLES = ("parent", "Manager", "fork server", "Worker")
 FAILPOINTS = ("", "fork-server.born=pause:0.2", "fork-server.forked=pause:0.2")
@@ -93,15 +93,8 @@ class Desk:
             def log_message(self, *_: object) -> None:
                 pass
 
-        server = HTTPServer(("127.0.0.1", 0), Answering)
-        serving = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        serving.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            serving.join()
-            server.server_close()
+        with serving(HTTPServer(("127.0.0.1", 0), Answering)) as port:
+            yield f"http://127.0.0.1:{port}"
 
 
 @dataclass

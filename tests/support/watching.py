@@ -13,8 +13,8 @@ from streamward.protocol.rtp import nal, rtcp
 from streamward.protocol.rtp.reader import AccessUnit, Fact, ReaderSpec, RtpReader
 from streamward.protocol.rtsp.client import ClientSpec, Described, Ended, Failed, Playing, RtspClient, Send
 from streamward.protocol.rtsp.framing import Interleaved
+from tests.support.news import PATIENCE, News
 
-PATIENCE = 60.0  # seconds: a busy machine is no failure
 # Not the recorder's own address: who dials 127.0.0.1 from there while nobody listens may connect to itself.
 ELSEWHERE = "127.0.0.9"
 T = TypeVar("T")
@@ -34,7 +34,7 @@ class Watch:
         self._codec = VideoCodec.H264
         self._reader: RtpReader | None = None
         self._writer = writer
-        self._news = asyncio.Event()
+        self._news = News()
 
     async def run(self, reader: asyncio.StreamReader) -> None:
         """Plays until the connection or the session ends."""
@@ -54,11 +54,7 @@ class Watch:
 
     async def until(self, look: Callable[["Watch"], T], *, within: float = PATIENCE) -> T:
         """Waits until something is seen."""
-        async with asyncio.timeout(within):
-            while not (seen := look(self)):
-                self._news.clear()
-                await self._news.wait()
-        return seen
+        return await self._news.until(lambda: look(self), within=within)
 
     async def first(self, kind: type[T]) -> T:
         """Waits for an effect or a fact of a kind."""

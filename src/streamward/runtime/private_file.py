@@ -52,15 +52,29 @@ def read(path: Path) -> bytes:
         return file.read(_LONGEST)
 
 
+def fill(path: Path, content: bytes) -> None:
+    """Writes a file that is not there yet, and waits until its content is on the disk; its name may not be yet."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def sync(folder: Path) -> None:
+    """Waits until the names of a folder's files are on the disk."""
+    file = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
 @contextlib.contextmanager
 def _written(path: Path, content: bytes) -> Iterator[Path]:
     """The content whole and on disk, under another name in the same folder."""
     fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        fill(fresh, content)
         yield fresh
     finally:
         fresh.unlink(missing_ok=True)

@@ -5,12 +5,11 @@ another name is nobody's, and begins with a dot.
 """
 
 import asyncio
-import os
 import secrets
 from pathlib import Path
 
 from streamward.model.objects import ObjectKey, StoreAway
-from streamward.runtime import failpoints
+from streamward.runtime import failpoints, private_file
 
 WRITTEN = failpoints.declare("objects.before-rename")
 
@@ -47,26 +46,10 @@ class FolderObjects:
                 parent.mkdir(mode=0o700, exist_ok=True)
         draft = path.with_name(f".{secrets.token_hex(8)}")
         try:
-            _fill(draft, content)
+            private_file.fill(draft, content)
             failpoints.reach(WRITTEN)
             draft.replace(path)
         except OSError:
             draft.unlink(missing_ok=True)
             raise
-        _sync(path.parent)
-
-
-def _fill(path: Path, content: bytes) -> None:
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(file, "wb") as opened:
-        opened.write(content)
-        opened.flush()
-        os.fsync(opened.fileno())
-
-
-def _sync(folder: Path) -> None:
-    file = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
+        private_file.sync(path.parent)

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from streamward.model.errors import StreamwardError
-from streamward.runtime import failpoints
+from streamward.runtime import failpoints, private_file
 from streamward.runtime.spool.marks import HEADER_BYTES, Gap, Marks
 from streamward.runtime.spool.segment import LONGEST, RECORD_BYTES, Entry, Segment, create
 
@@ -176,7 +176,7 @@ class Spool:
         segment = create(self.folder / f"{marks.first:020}", marks)
         self._segments.append(segment)
         if self._is_synced:
-            _sync(self.folder)
+            private_file.sync(self.folder)
         return segment
 
     def _make_room(self, need: int) -> bool:
@@ -272,11 +272,3 @@ def _recovered(folder: Path) -> Iterator[Segment]:
             segment.remove()
         else:
             yield segment
-
-
-def _sync(folder: Path) -> None:
-    file = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
