@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -13,6 +14,8 @@ from pathlib import Path
 import pytest
 
 from streamward.protocol.spawning import Exited
+from streamward.protocol.worker_link import WorkerExit
+from streamward.runner import born
 from streamward.runner.spawner import ForkServerGone, ForkSpec, Spawner, Spawnling
 from streamward.runtime import process_tree
 
@@ -33,7 +36,7 @@ class Ends:
 @contextlib.asynccontextmanager
 async def spawning(entry: str, *preload: str) -> AsyncIterator[tuple[Spawner, Ends]]:
     others, ends = set(process_tree.children()), Ends()
-    spec = ForkSpec(entry=f"tests.support.workers:{entry}", preload=preload)
+    spec = ForkSpec(entry=entry if ":" in entry else f"tests.support.workers:{entry}", preload=preload)
     spawner = Spawner(spec, on_exit=ends.told.put_nowait, on_lost=ends.lost.set, others=lambda: others)
     await spawner.start()
     try:
@@ -109,6 +112,20 @@ async def test_a_fork_server_that_died_is_told_after_its_workers_and_can_be_star
         await spawner.start()
         with ended(await spawner.spawn(2)) as worker:
             assert await heard(worker) == b"up"
+
+
+async def test_a_real_worker_waits_for_its_first_order_and_ends_when_its_manager_is_gone() -> None:
+    async with spawning(born.ENTRY) as (spawner, ends):
+        with ended(await spawner.spawn(2)) as worker:
+            worker.channel.close()
+            assert (await ends.next()).code == WorkerExit.ORPHANED
+
+
+async def test_a_real_worker_that_is_told_nonsense_ends_as_misconfigured() -> None:
+    async with spawning(born.ENTRY) as (spawner, ends):
+        with ended(await spawner.spawn(2)) as worker:
+            worker.channel.sendall(struct.pack("!I", 2) + b"{}")
+            assert (await ends.next()).code == WorkerExit.MISCONFIGURED
 
 
 def test_a_fork_server_whose_manager_is_another_dies_at_once():

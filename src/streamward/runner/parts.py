@@ -17,6 +17,7 @@ from streamward.protocol.streams import StreamReport
 from streamward.runner.dialing import Host
 from streamward.runner.logins import Logins
 from streamward.runner.pipeline import FrameDecoder
+from streamward.runtime.blame import Board
 from streamward.runtime.clock import Clock
 from streamward.runtime.journal import Journal
 from streamward.vision.camera import CameraListener
@@ -87,6 +88,7 @@ class WorkerParts:
     random: Random
     host: Callable[[Source], Host | None] = _nowhere  # None: on this one
     watchdogs: Sequence[Watchdog] = ()  # whoever else wants to hear what the pipeline does
+    board: Board | None = None  # where the camera that is being decoded is named, for when that ends the process
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

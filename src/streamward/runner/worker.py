@@ -10,6 +10,7 @@ passed stamps nothing, and a Worker that is not told more stops by itself.
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from streamward.leases.fence import Stamp
@@ -20,6 +21,7 @@ from streamward.protocol import events as wire
 from streamward.protocol.shards import ShardConfig, Source, zones_of
 from streamward.protocol.streams import StreamReport
 from streamward.runner import facts, hooks
+from streamward.runner.blamed import BlamedDecoder
 from streamward.runner.dialing import Dialing, Way
 from streamward.runner.metrics import WorkerMetrics
 from streamward.runner.parts import LastWord, WorkerParts
@@ -117,7 +119,7 @@ class Worker:
             self._tell_failure(source, StreamFailure(code=StreamErrorCode.DETECTOR_FAILED, detail=str(error)))
             return
         sampler = Sampler(max_fps=source.max_fps or self._config.max_fps, every_n=source.detect_every_n_frames)
-        decoder = self._parts.decoder(VideoCodec.H264)
+        decoder = self._decoder(camera_id, VideoCodec.H264)
         self._pipeline.add(camera_id, decoder, sampler=sampler, detector=detector, zones=zones_of(source))
         watcher = self._watcher(camera_id, source)
         watcher.stream.summary_every = self._config.telemetry.report_interval_seconds
@@ -174,9 +176,12 @@ class Worker:
             watched.emits_after = after
 
     def _dial(self, source: Source) -> Callable[[Watcher], Awaitable[StreamFailure]]:
-        return lambda watcher: self._parts.dial(
-            source, _Line(watcher, self._pipeline, self._parts.decoder, self._dialed)
-        )
+        decoder = partial(self._decoder, CameraId(source.camera_uuid))
+        return lambda watcher: self._parts.dial(source, _Line(watcher, self._pipeline, decoder, self._dialed))
+
+    def _decoder(self, camera_id: CameraId, codec: VideoCodec) -> FrameDecoder:
+        decoder, board = self._parts.decoder(codec), self._parts.board
+        return decoder if board is None else BlamedDecoder(decoder, camera_id, board=board)
 
     def _dialed(self, camera_id: CameraId) -> None:
         watched = self._watched.get(camera_id)

@@ -59,6 +59,7 @@ from streamward.runner.sink import BusSink, Sender, tell_gap
 from streamward.runner.worker import Worker
 from streamward.runner.worker_api import WorkerApi
 from streamward.runtime import failpoints, log, private_file
+from streamward.runtime.blame import Board
 from streamward.runtime.channel import Channel
 from streamward.runtime.clock import Clock, SystemClock
 from streamward.runtime.journal import Journal
@@ -108,6 +109,7 @@ class _Shell:
     stamps: Stamps
     logins: Logins
     ear: Ear
+    board: Board | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +153,7 @@ async def run_alone(config: ShardConfig, *, announce: Announce) -> WorkerExit:
     return ending.code
 
 
-async def run_managed(end: socket.socket) -> WorkerExit:
+async def run_managed(end: socket.socket, *, board: Board | None = None) -> WorkerExit:
     """Does what a Manager says over a channel, until that ends or says so."""
     clock, channel = SystemClock(), await Channel.over(end)
     config = await _first_order(channel)
@@ -170,6 +172,7 @@ async def run_managed(end: socket.socket) -> WorkerExit:
         stamps=leases,
         logins=ControlLogins(owner, obeying.control, clock=clock),
         ear=obeying,
+        board=board,
     )
     async with _working(shell) as working, Service("channel", obeying, journal=journal):
         obeying.say(Began(pid=os.getpid(), port=working.port))
@@ -289,6 +292,7 @@ def _parts(shell: _Shell, sink: BusSink) -> WorkerParts:
         journal=shell.journal,
         random=random.SystemRandom(),
         host=_host,
+        board=shell.board,
     )
 
 
