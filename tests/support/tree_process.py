@@ -133,7 +133,7 @@ class DummyRunner:
         )
 
     def _release(self) -> None:
-        connection = http.client.HTTPConnection(urlsplit(self._url).netloc, timeout=10)
+        connection = http.client.HTTPConnection(urlsplit(self._url).netloc, timeout=60)
         headers = {"Authorization": "Bearer by-the-runner", "Content-Type": "application/json"}
         connection.request("POST", RELEASE_ALL, b'{"runner_id":"r1","incarnation":"inc-1"}', headers)
         connection.getresponse().read()

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import json
 import signal
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -46,16 +46,27 @@ async def bus_of(lab: Plant, url: str | None = None) -> AsyncIterator[Bus]:
                 await asyncio.wait(left)  # the library's own end a few turns after it said so
 
 
-async def taken(bus: Bus, queue: str, count: int) -> list[Delivery]:
+async def taken(
+    bus: Bus, queue: str, count: int, is_enough: Callable[[list[Delivery]], bool] = lambda _: True
+) -> list[Delivery]:
+    """At least so many messages, and more until they have what is looked for."""
     consumer = bus.consume(queue, prefetch=500)
     got: list[Delivery] = []
     async with asyncio.timeout(60):
-        while len(got) < count:
+        while len(got) < count or not is_enough(got):
             some = await consumer.take(at_most=100, within=1.0)
             await consumer.ack(some)
             got += some
     await consumer.close()
     return got
+
+
+def cameras_of(events: list[Delivery]) -> set[str]:
+    return {codec.decode(each.message.body, DetectionEvent).camera_uuid for each in events}
+
+
+def kinds_of(messages: list[Delivery]) -> set[str]:
+    return {each.message.kind for each in messages}
 
 
 async def test_what_cameras_show_arrives_as_events_with_states_and_heartbeats(lab: Plant) -> None:
@@ -64,15 +75,14 @@ async def test_what_cameras_show_arrives_as_events_with_states_and_heartbeats(la
         with lab.worker(lab.config(runner_id="seer")) as worker:
             until(worker.is_ready)
             until(lambda: worker.metric("messages_published_total") > 10)
-            seen = await taken(bus, BATCHER.name, 10)
-            told = await taken(bus, STATES.name, 6)
+            seen = await taken(bus, BATCHER.name, 10, lambda got: cameras_of(got) == set(lab.cameras))
+            told = await taken(bus, STATES.name, 6, lambda got: kinds_of(got) >= {"stream.status", "worker.heartbeat"})
     events = [codec.decode(each.message.body, DetectionEvent) for each in seen]  # others' from before too
-    assert {event.camera_uuid for event in events} == set(lab.cameras)
+    assert cameras_of(seen) == set(lab.cameras)
     assert {(event.shard_id, event.epoch) for event in events} == {("s0", 1)}
     assert all(event.detections for event in events)
     assert len({each.message.message_id for each in seen}) == len(seen)
-    kinds = {each.message.kind for each in told}
-    assert {"stream.status", "worker.heartbeat"} <= kinds
+    assert {"stream.status", "worker.heartbeat"} <= kinds_of(told)
     assert {each.message.expires_in for each in told} == {10.0}
     states = [codec.decode(each.message.body, StreamReport) for each in told if each.message.kind == "stream.status"]
     assert "CONNECTING" in {state.state for state in states}
