@@ -21,6 +21,7 @@ up: $(VENV)/.run ## start a control plane on SQLite with a small seeded fleet
 test: $(VENV)/.dev ## set up the test servers that this machine can have, then run every test
 	@scripts/postgresql
 	@scripts/rabbitmq
+	@scripts/media_servers
 	$(BIN)/python -m pytest -n $(WORKERS) $(call present,$(PARALLEL))
 	$(BIN)/python -m pytest $(call present,$(SERIAL))
 
