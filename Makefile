@@ -46,7 +46,7 @@ format: $(VENV)/.dev ## format the code, and mend what the linter can
 docs: $(VENV)/.dev ## write the pages that are generated from the code
 	$(BIN)/python scripts/generate_docs.py
 
-bench: $(VENV)/.dev ## measure, as ratios within one run
+bench: $(VENV)/.bench ## measure, as ratios within one run
 	@scripts/postgresql
 	$(BIN)/python -m bench
 
@@ -74,3 +74,7 @@ $(VENV)/.run: pyproject.toml | $(VENV)/bin/python
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[control,vision,dev]'
 	@touch $@ $(VENV)/.run
+
+$(VENV)/.bench: pyproject.toml | $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[control,vision,dev,bench]'
+	@touch $@

@@ -5,7 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench import messages, rtp
+from bench import messages, readers, rtp
 from bench.fleet import fill
 from bench.renewals import bare, growth, over_http, singles
 from tests.support.postgres import PostgresServer, installed
@@ -17,8 +17,9 @@ PASSES = 3
 
 
 def main() -> int:
-    """Measures RTP and the event bus by themselves, then leases on a private PostgreSQL and the real control plane."""
+    """Measures RTP, followed cameras and the event bus, then leases on a private PostgreSQL and the control plane."""
     rtp.main()
+    readers.main()
     messages.main()
     binaries = installed()
     if binaries is None:

@@ -5,18 +5,21 @@ from typing import Any
 
 import av
 from av.error import FFmpegError
+from av.video.reformatter import Interpolation, VideoReformatter
 
 from streamward.model.video import VideoCodec
 from streamward.vision.detector import Size
 
+_SCALING = Interpolation.AREA  # the mean of what becomes one pixel; cheaper than bilinear where pictures shrink
 _NAMES = {VideoCodec.H264: "h264", VideoCodec.H265: "hevc"}
 
 
 class DecodedFrame:
     """A picture that was decoded, and is made to measure only if somebody looks at it."""
 
-    def __init__(self, frame: av.VideoFrame) -> None:
+    def __init__(self, frame: av.VideoFrame, reformatter: VideoReformatter) -> None:
         self._frame = frame
+        self._reformatter = reformatter
 
     @property
     def size(self) -> Size:
@@ -24,8 +27,11 @@ class DecodedFrame:
         return Size(self._frame.width, self._frame.height)
 
     def fitted(self, size: Size) -> Any:
-        """Red, green and blue in that size: scaled and converted in one go."""
-        return self._frame.reformat(width=size.width, height=size.height, format="rgb24").to_ndarray()
+        """Red, green and blue in that size: scaled and converted in one go, while nobody else uses its decoder."""
+        fitted = self._reformatter.reformat(
+            self._frame, width=size.width, height=size.height, format="rgb24", interpolation=_SCALING, threads=1
+        )
+        return fitted.to_ndarray()
 
 
 class Decoder:
@@ -36,6 +42,7 @@ class Decoder:
         self.is_waiting = True  # for a keyframe
         self.corrupt = 0  # units that could not be read, or only in part
         self._context = _context(codec)
+        self._reformatter = VideoReformatter()  # kept: its tables cost as much as the scaling of a frame
 
     def decode(self, content: bytes, *, is_keyframe: bool) -> Iterator[DecodedFrame]:
         """The frames that one access unit gives: mostly one, none while it waits for a keyframe."""
@@ -51,7 +58,7 @@ class Decoder:
         self.is_waiting = False
         self.corrupt += any(frame.is_corrupt for frame in frames)  # it is shown with what could be made of it
         for frame in frames:
-            yield DecodedFrame(frame)
+            yield DecodedFrame(frame, self._reformatter)
 
 
 def _context(codec: VideoCodec) -> av.VideoCodecContext:

@@ -4,7 +4,8 @@
 
 As many threads decode as there are processors, and they share the cameras; each camera is decoded by one at a time, in
 order. One thread looks, for a detector keeps all processors busy by itself; cameras take turns, so that a fast camera
-does not keep a slow one waiting. What cannot be kept up with is dropped, oldest first.
+does not keep a slow one waiting. What cannot be kept up with is dropped, oldest first. The event loop is woken for what
+was seen and for what failed; that frames were decoded is told beside it, or a tenth of a second later.
 """
 
 import asyncio
@@ -13,14 +14,15 @@ import threading
 import traceback
 import zlib
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import PurePath
+from queue import SimpleQueue
 from typing import Any, Protocol
 
 from streamward.model.errors import StreamwardError
 from streamward.model.ids import CameraId
 from streamward.model.stream_error import StreamErrorCode
+from streamward.runner.mailbox import Mailbox
 from streamward.runtime.clock import Clock
 from streamward.vision.detector import Detector, Size, enlarged
 from streamward.vision.lane import ArrivedUnit, Lane
@@ -73,24 +75,29 @@ class _Track:
     frames: int = 0
 
 
+_Turns = SimpleQueue[_Track | None]  # None: a thread is to end
+
+
 class Pipeline:
     """All cameras of one shard."""
 
     def __init__(self, watchdog: Watchdog, *, clock: Clock) -> None:
         self._watchdog = watchdog
         self._clock = clock
-        self._loop = asyncio.get_running_loop()
+        self._mailbox = Mailbox()
         self._tracks: dict[CameraId, _Track] = {}
-        self._decoding = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="decode")
-        self._wake = threading.Event()
+        self._to_decode: _Turns = SimpleQueue()
+        self._to_look: _Turns = SimpleQueue()
         self._is_open = True
-        self._looking = threading.Thread(target=self._look, name="look", daemon=True)
-        self._looking.start()
+        works = [(self._decode, self._to_decode)] * (os.cpu_count() or 1) + [(self._look, self._to_look)]
+        self._threads = [threading.Thread(target=self._work, args=each, daemon=True) for each in works]
+        for thread in self._threads:
+            thread.start()
 
     @property
     def is_alive(self) -> bool:
-        """Whether somebody looks."""
-        return self._looking.is_alive()
+        """Whether all its threads live."""
+        return all(thread.is_alive() for thread in self._threads)
 
     def add(
         self,
@@ -126,7 +133,7 @@ class Pipeline:
             is_new = not track.is_decoding
             track.is_decoding = True
         if is_new:
-            self._decoding.submit(self._decode, track)
+            self._to_decode.put(track)
 
     def dropped(self, camera_id: CameraId) -> tuple[int, int]:
         """Units and frames of a camera that there was no time for."""
@@ -136,9 +143,18 @@ class Pipeline:
     async def close(self) -> None:
         """Ends all threads; what was not looked at is forgotten."""
         self._is_open = False
-        self._wake.set()
-        await asyncio.to_thread(self._looking.join)
-        await asyncio.to_thread(self._decoding.shutdown, cancel_futures=True)
+        for turns in (self._to_decode, self._to_look):
+            for _ in self._threads:
+                turns.put(None)
+        for thread in self._threads:
+            await asyncio.to_thread(thread.join)
+        self._mailbox.close()
+
+    def _work(self, work: Callable[[_Track], None], turns: _Turns) -> None:
+        """A thread: gives each camera that comes its turn, unless it was dropped since."""
+        while (track := turns.get()) is not None:
+            if self._is_open and self._tracks.get(track.camera_id) is track:
+                work(track)
 
     def _decode(self, track: _Track) -> None:
         for _ in range(_AT_A_TIME):
@@ -148,8 +164,7 @@ class Pipeline:
                     track.is_decoding = False
                     return
             self._decode_unit(track, unit)
-        if self._is_open:
-            self._decoding.submit(self._decode, track)
+        self._to_decode.put(track)
 
     def _decode_unit(self, track: _Track, unit: ArrivedUnit) -> None:
         decoder = track.decoder
@@ -164,36 +179,26 @@ class Pipeline:
 
     def _decoded(self, track: _Track, frame: Frame, arrived_at: float) -> None:
         track.frames += 1
-        self._tell(self._watchdog.on_frame_decoded, track.camera_id, arrived_at)
+        self._mailbox.post(self._watchdog.on_frame_decoded, track.camera_id, arrived_at)
         track.sampler, is_wanted = track.sampler.admit(arrived_at)
         if not is_wanted:
             return
         image = frame.fitted(track.detector.size)
+        shown = _Shown(frame=track.frames, arrived_at=arrived_at, image=image, sent=frame.size)
         with track.lock:
-            track.lane.show(_Shown(frame=track.frames, arrived_at=arrived_at, image=image, sent=frame.size))
-        self._wake.set()
+            is_first = track.lane.show(shown)
+        if is_first:
+            self._to_look.put(track)
 
-    def _look(self) -> None:
-        while self._is_open:
-            self._wake.wait()
-            self._wake.clear()
-            while self._is_open and self._look_once():
-                pass
-
-    def _look_once(self) -> bool:
-        """Looks at the newest frame of each camera that has one; returns whether there was any."""
-        has_looked = False
-        for track in list(self._tracks.values()):
-            with track.lock:
-                shown = track.lane.look()
-            if shown is not None:
-                has_looked = True
-                self._look_at(track, shown)
-        return has_looked
+    def _look(self, track: _Track) -> None:
+        with track.lock:
+            shown = track.lane.look()
+        if shown is not None:
+            self._look_at(track, shown)
 
     def _look_at(self, track: _Track, shown: _Shown) -> None:
         frame = ShownFrame(camera_id=track.camera_id, frame=shown.frame, arrived_at=shown.arrived_at)
-        self._tell(self._watchdog.on_model_inference_started, frame)
+        self._mailbox.post(self._watchdog.on_model_inference_started, frame)
         began = self._clock.boot()
         try:
             found = track.zones.admit(track.detector.detect(shown.image), track.detector.size)
@@ -215,8 +220,9 @@ class Pipeline:
         self._tell(self._watchdog.on_status_update, update)
 
     def _tell(self, heard: Callable[..., None], *what: object) -> None:
+        self._mailbox.post(heard, *what)
         if self._is_open:
-            self._loop.call_soon_threadsafe(heard, *what)
+            self._mailbox.wake()
 
 
 def _described(error: Exception) -> str:

@@ -54,11 +54,12 @@ class Lane(Generic[F]):
         """The decoder fetches the next unit."""
         return self._units.popleft() if self._units else None
 
-    def show(self, frame: F) -> None:
-        """The decoder has a frame that is to be looked at."""
-        if self._newest is not None:
-            self.dropped_frames += 1
+    def show(self, frame: F) -> bool:
+        """The decoder has a frame that is to be looked at; returns whether none waited for that already."""
+        is_first = self._newest is None
+        self.dropped_frames += not is_first
         self._newest = frame
+        return is_first
 
     def look(self) -> F | None:
         """The detector fetches the newest frame."""

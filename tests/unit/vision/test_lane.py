@@ -40,8 +40,8 @@ def test_an_overflow_at_a_keyframe_goes_on_with_it():
 def test_only_the_newest_frame_is_looked_at():
     lane: Lane[str] = Lane()
     assert lane.look() is None
-    lane.show("old")
-    lane.show("new")
+    assert lane.show("old")
+    assert not lane.show("new")
     assert (lane.look(), lane.look(), lane.dropped_frames) == ("new", None, 1)
 
 

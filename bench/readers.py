@@ -1,0 +1,105 @@
+"""Following cameras: our reader, decoder and pipeline against the plain loops, on the same simulated cameras in turn.
+
+The machine may be busy with other things, and then not every picture is decoded in time: what a camera costs is
+reckoned from processor time for each picture, at the camera's 25 a second.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from tests.support.nvr import recorder
+
+CAMERAS = 8
+FPS = 25
+SECONDS = 10
+PASSES = 3
+WAYS = ("ours", "pyav", "opencv", "reading", "demuxing")
+_720P = ("--width", "1280", "--height", "720", "--fps", str(FPS), "--cameras", str(CAMERAS))
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one way took in one pass."""
+
+    share: float  # of one core, for one camera
+    worst: float  # pictures a second that were scaled, of the camera with the fewest
+    memory: float  # MB for each camera
+    decoded: float  # pictures a second and camera
+
+
+def main() -> int:
+    """Prints each figure beside the goal that it is held to."""
+    with tempfile.TemporaryDirectory() as folder, recorder(Path(folder) / "data", *_720P) as nvr:
+        ways = [way for way in WAYS if way != "opencv" or find_spec("cv2")]
+        costs: dict[str, list[Cost]] = {way: [] for way in ways}
+        for number in range(PASSES):
+            for way in ways if number % 2 == 0 else reversed(ways):
+                costs[way].append(_cost(way, nvr.urls))
+                print(f"pass {number + 1}: {way:<10}{_shown(costs[way][-1])}", flush=True)
+    middle = {way: _middle(found) for way, found in costs.items()}
+    for way, cost in middle.items():
+        print(f"{way:<46}{_shown(cost)}", flush=True)
+    _tell("ours against the plain PyAV loop", _ratio(middle, "ours", "pyav"), "≤ 1.0 ×")
+    if "opencv" in middle:
+        _tell("ours against the OpenCV loop", _ratio(middle, "ours", "opencv"), "< 1.0 ×")
+    _tell("reading against PyAV's demuxing", _ratio(middle, "reading", "demuxing"), "≤ 0.5 ×")
+    _tell("worst camera's pictures a second", f"{middle['ours'].worst:.1f}", "≥ 5.9")
+    _tell("memory for each camera", f"{middle['ours'].memory:.1f} MB", "≤ 12 MB")
+    return 0
+
+
+def _cost(way: str, urls: list[str]) -> Cost:
+    environment = os.environ | {"OPENCV_FFMPEG_CAPTURE_OPTIONS": "rtsp_transport;tcp"}
+    ended = subprocess.run(
+        [sys.executable, "-m", "bench.reader", way, str(SECONDS), *urls],
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=300,
+        check=True,
+    )
+    found = json.loads(ended.stdout.splitlines()[-1])
+    if not min(found["frames"]):
+        raise RuntimeError(f"{way}: a camera showed nothing: {found}")
+    seconds, cameras = found["seconds"], len(urls)
+    return Cost(
+        share=found["cpu_s"] / max(1, sum(found["frames"])) * FPS,
+        worst=min(found["looked"]) / seconds,
+        memory=found["memory"] / 1024 / cameras,
+        decoded=sum(found["frames"]) / seconds / cameras,
+    )
+
+
+def _middle(costs: list[Cost]) -> Cost:
+    return Cost(
+        share=statistics.median(each.share for each in costs),
+        worst=statistics.median(each.worst for each in costs),
+        memory=statistics.median(each.memory for each in costs),
+        decoded=statistics.median(each.decoded for each in costs),
+    )
+
+
+def _ratio(costs: dict[str, Cost], one: str, other: str) -> str:
+    return f"{costs[one].share / costs[other].share:.2f} ×"
+
+
+def _shown(cost: Cost) -> str:
+    return (
+        f"{cost.share:.2%} of a core per camera, worst {cost.worst:.1f} fps, {cost.memory:.1f} MB per camera, "
+        f"{cost.decoded:.1f} pictures/s"
+    )
+
+
+def _tell(what: str, figure: str, goal: str) -> None:
+    print(f"{what:<46}{figure:<34}goal {goal}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
