@@ -85,6 +85,7 @@ class RtspConnection(asyncio.Protocol):
         self._codec = VideoCodec.H264
         self._transport: asyncio.Transport | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = 0.0  # boot-time
         self._change: asyncio.TimerHandle | None = None
         self._has_shown = False  # a whole picture: one before that may only have been joined in its middle
 
@@ -197,10 +198,14 @@ class RtspConnection(asyncio.Protocol):
         self._listener.trouble(StreamFailure(code=StreamErrorCode.CORRUPT_STREAM, detail=detail))
 
     def _wait_for(self, deadline: float) -> None:
+        """A deadline that moved on, as it does with each packet, is found out when the timer for the old one is due."""
         if self._timer is not None:
+            if self._timer_at <= deadline:
+                return
             self._timer.cancel()
             self._timer = None
         if deadline != float("inf"):
+            self._timer_at = deadline
             self._timer = self._loop.call_later(max(0.0, deadline - self._clock.boot()), self._due)
 
     def _due(self) -> None:
