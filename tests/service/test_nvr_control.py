@@ -44,6 +44,16 @@ async def test_the_truth_is_told_by_running_number_and_by_loop_frame():
         assert [(each["label"], each["box"]) for each in told["objects"]] == boxes
 
 
+async def test_when_a_picture_was_taken_is_told_as_the_note_in_the_stream_tells_it():
+    async with controlled() as (nvr, client), watching(nvr.url("cam-1")) as seen:
+        notes = [seen.note(unit) for unit in await seen.pictures(3)]
+        told = (await client.get("/sent", params={"camera": "cam-1", "since": notes[0].number})).json()
+        for note, sent in zip(notes, told, strict=False):
+            assert (sent["frame"], sent["loop_frame"], sent["scene"]) == (note.number, note.number % PICTURE.loop, 1)
+            assert int(sent["sent_at"] * 1_000_000) == note.sent_at_us
+        assert len((await client.get("/sent", params={"camera": "cam-1"})).json()) >= len(told)
+
+
 async def test_faults_are_set_listed_and_taken_away():
     async with controlled() as (nvr, client):
         order = {"fault": {"kind": "mute", "after": "setup"}, "camera": "cam-1"}
@@ -75,6 +85,8 @@ async def test_counts_tell_who_did_what_when_and_can_be_reset():
         ("GET", "/truth?camera=cam-1&frame=x", None, 400),
         ("GET", f"/truth?camera=cam-1&frame={'9' * 5000}", None, 400),
         ("GET", "/truth?camera=cam-1&frame=99999999", None, 404),
+        ("GET", "/sent?camera=cam-9", None, 404),
+        ("GET", "/sent?camera=cam-1&since=-1", None, 400),
         ("POST", "/faults", b"{", 400),
         ("POST", "/faults", b'{"fault":{"kind":"sulk"}}', 400),
         ("POST", "/faults", b'{"fault":{"kind":"loss","share":2}}', 400),

@@ -4,9 +4,11 @@
                    └─ kept from the latest keyframe on, for those who come now
 
 The running number counts every picture that the camera took since it was switched on; a `Timeline` remembers which
-picture of which reel each one was, also over freezes and changes of codec.
+picture of which reel each one was, also over freezes and changes of codec. When the newest were taken is kept too, for
+whoever measures the way of a picture by what it shows.
 """
 
+from array import array
 from bisect import bisect_right
 from collections import deque
 from dataclasses import dataclass
@@ -18,6 +20,7 @@ from streamward.protocol.rtp.writer import Packets
 from streamward.protocol.rtsp.sdp import CLOCK_RATE
 
 MOST_RUNS = 512
+MOST_TIMES = 512  # of the newest pictures: 20 s at 25 a second
 
 
 class Shot(NamedTuple):
@@ -101,17 +104,25 @@ class Camera:
         self._reel = manner.reel
         self._place = -1
         self._ticks = 0.0
+        self._times = array("d", bytes(8 * MOST_TIMES))  # by running number, over and over
 
     @property
     def period(self) -> float:
         """Seconds from one picture to the next."""
         return 1 / self.manner.fps
 
+    def sent(self, *, since: int) -> list[tuple[int, Moment, float]]:
+        """The newest pictures from that running number on: number, which one it was, and seconds since 1970."""
+        first = max(since, self.number + 1 - MOST_TIMES, 0)
+        known = ((number, self.timeline.at(number)) for number in range(first, self.number + 1))
+        return [(number, moment, self._times[number % MOST_TIMES]) for number, moment in known if moment is not None]
+
     def shoot(self, wall: float) -> Shot:
         """Takes the next picture, at this time."""
         self._move()
         reel, manner = self._reel, self.manner
         self.number += 1
+        self._times[self.number % MOST_TIMES] = wall
         self._ticks += CLOCK_RATE / manner.fps
         self.timeline.note(self.number, reel, self._place, step=0 if manner.is_frozen else 1)
         note = sei.write(sei.SentFrame(self.name, self.number, int(wall * 1_000_000)), codec=reel.codec)

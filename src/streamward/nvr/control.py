@@ -3,6 +3,7 @@
     GET    /cameras                     every camera: URL, scene, codec, size, frame rate, latest running number
     GET    /truth?camera=&frame=        labels and boxes of a running number, or of a loop frame with `&loop=1`;
                                         of a file of somebody's nobody knows any: `is_known` is false
+    GET    /sent?camera=[&since=]       the newest pictures from a running number on, and when each was taken
     GET    /faults                      those that are set
     POST   /faults                      {"fault": {"kind": "mute", "after": "setup"}, "camera": "cam-1"}; null: all
     DELETE /faults[?camera=&kind=]      takes them away
@@ -43,6 +44,7 @@ class ControlApi:
         self._http = LocalApi({
             ("GET", "/cameras"): _told(self._cameras),
             ("GET", "/truth"): _told(self._truth),
+            ("GET", "/sent"): _told(self._sent),
             ("GET", "/faults"): _told(self._faults),
             ("POST", "/faults"): _told(self._set),
             ("DELETE", "/faults"): _told(self._clear),
@@ -76,17 +78,27 @@ class ControlApi:
         ]
 
     async def _truth(self, asked: Asked) -> dict[str, Any]:
-        name, frame = asked.query.get("camera", ""), asked.query.get("frame", "")
+        name, frame = asked.query.get("camera", ""), _number(asked, "frame")
         camera = self._nvr.recorder.camera(name)
-        if not frame.isascii() or not frame.isdigit() or len(frame) > MOST_DIGITS:
-            raise Refused(HTTPStatus.BAD_REQUEST, "frame must be a number")
         if asked.query.get("loop"):
             reel = camera.manner.reel
-            return _shown(Moment(reel, int(frame) % len(reel.units)))
-        moment = self._nvr.recorder.moment(name, int(frame))
+            return _shown(Moment(reel, frame % len(reel.units)))
+        moment = self._nvr.recorder.moment(name, frame)
         if moment is None:
             raise Refused(HTTPStatus.NOT_FOUND, f"frame {frame} is forgotten, or still to come")
         return _shown(moment)
+
+    async def _sent(self, asked: Asked) -> list[dict[str, Any]]:
+        since = _number(asked, "since") if "since" in asked.query else 0
+        return [
+            {
+                "frame": number,
+                "scene": moment.reel.scene.number if moment.reel.scene else None,
+                "loop_frame": moment.place,
+                "sent_at": sent_at,
+            }
+            for number, moment, sent_at in self._nvr.recorder.camera(asked.query.get("camera", "")).sent(since=since)
+        ]
 
     async def _faults(self, _asked: Asked) -> list[FaultOrder]:
         return [FaultOrder(placed.fault, placed.camera) for placed in self._nvr.recorder.board.placed()]
@@ -113,6 +125,14 @@ class ControlApi:
         self._nvr.tally.reset()
         self._nvr.recorder.sessions.most_at_once = 0
         return await self._counts(asked)
+
+
+def _number(asked: Asked, name: str) -> int:
+    """A number in the query."""
+    text = asked.query.get(name, "")
+    if not text.isascii() or not text.isdigit() or len(text) > MOST_DIGITS:
+        raise Refused(HTTPStatus.BAD_REQUEST, f"{name} must be a number")
+    return int(text)
 
 
 def _told(tell: Callable[[Asked], Awaitable[Any]]) -> Route:
