@@ -50,6 +50,12 @@ class Found:
     origins: Mapping[tuple[str, ...], str]
 
 
+def handed_on(settings: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The environment of a process of ours that is to have these settings, by their variables, and no others."""
+    others = {name: value for name, value in environment.items() if not name.startswith(PREFIX)}
+    return others | {f"{PREFIX}{name}": value for name, value in settings.items()}
+
+
 def load(environment: Mapping[str, str] = os.environ, *, file: Path = Path(".env"), config: Path = CONFIG) -> Settings:
     """The settings of this process, or the sentence that says what is wrong with them."""
     return find(environment, file=file, config=config).settings

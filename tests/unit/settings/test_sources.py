@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from streamward.settings import Settings, SettingsRefused, find, load, render_example, render_page, variables
+from streamward.settings import Settings, SettingsRefused, find, handed_on, load, render_example, render_page, variables
 
 NOWHERE = Path("no-such-file.env")
 
@@ -13,6 +13,11 @@ def refusal(**environment: str) -> str:
     with pytest.raises(SettingsRefused) as refused:
         load({f"STREAMWARD_{name}": value for name, value in environment.items()}, file=NOWHERE)
     return str(refused.value)
+
+
+def test_a_process_of_ours_is_handed_its_settings_and_no_others() -> None:
+    ours = handed_on({"PORT": "0"}, {"PATH": "/bin", "STREAMWARD_DATA": "elsewhere"})
+    assert ours == {"PATH": "/bin", "STREAMWARD_PORT": "0"}
 
 
 def test_without_an_environment_there_are_the_defaults() -> None:
