@@ -50,8 +50,9 @@ bench: $(VENV)/.bench ## measure, as ratios within one run
 	@scripts/postgresql
 	$(BIN)/python -m bench
 
-drills: $(VENV)/.dev ## the simulation at full size (20,000 seeds), and the API fuzzed on both databases
+drills: $(VENV)/.dev ## the simulation at full size, 10 min of faulty cameras, the API fuzzed on both databases
 	$(BIN)/streamward drill simulate --seeds 20000
+	$(BIN)/streamward drill soak --minutes 10
 	@scripts/postgresql
 	$(BIN)/python -m scripts.fuzz_api --examples 2000 --minutes 30
 

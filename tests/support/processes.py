@@ -17,6 +17,7 @@ import httpx
 COMMAND = [sys.executable, "-m", "streamward"]
 READY_WITHIN = 60.0  # seconds: a busy machine is no failure
 STOP_WITHIN = 60.0
+RUN_WITHIN = 600.0
 
 
 class NeverReady(Exception):
@@ -39,7 +40,7 @@ def run(*args: str, data: Path, typed: str = "", **settings: object) -> subproce
         input=typed,
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=RUN_WITHIN,
         check=False,
     )
 

@@ -1,6 +1,7 @@
 """`streamward drill`: drills, and what they measured."""
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -34,3 +35,55 @@ def simulate(
         print(trace(start or 0, bug))
         return
     sys.exit(main(seeds=seeds, start=start, bug=bug, as_json=as_json))
+
+
+@app.command()
+def soak(
+    *,
+    minutes: Annotated[float | None, typer.Option(min=0.1, help="How long faults come.  [default: 10]")] = None,
+    seconds: Annotated[float | None, typer.Option(min=10, help="The same in seconds.")] = None,
+    cameras: Annotated[int, typer.Option(min=2, max=256, help="Simulated cameras.")] = 12,
+    fault_every: Annotated[float, typer.Option(min=8, help="Seconds from one fault to the next.")] = 10.0,
+    max_fps: Annotated[
+        float, typer.Option(min=0.1, max=60, help="Frames of a camera that are looked at a second.")
+    ] = 6.0,
+    amqp: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="RabbitMQ for the embedded bus; with a login: `setting`, STREAMWARD_AMQP_URL."
+        ),
+    ] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder that is kept; else a temporary one.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a Worker for long while its cameras misbehave, one after the other, and measure what it does.
+
+    Starts a control plane, a recorder and a Worker of its own. Exits with 1 if an objective was missed.
+    """
+    from streamward.drills.soak.run import SoakSpec, main
+
+    if minutes is not None and seconds is not None:
+        raise typer.BadParameter("say how long in minutes or in seconds, not both", param_hint="--seconds")
+    lasts = seconds if seconds is not None else 60 * (10.0 if minutes is None else minutes)
+    spec = SoakSpec(
+        seconds=lasts, fault_every=fault_every, cameras=cameras, max_fps=max_fps, amqp=_broker(amqp), data=data
+    )
+    sys.exit(main(spec, as_json=as_json))
+
+
+def _broker(named: str | None) -> str | None:
+    """The URL of a RabbitMQ: as it was named, or as it is set."""
+    if named != "setting":
+        if named is not None and "@" in named:
+            raise typer.BadParameter(
+                "a command line can be read by everybody on this host: "
+                "put a URL with a login into STREAMWARD_AMQP_URL, and say --amqp setting",
+                param_hint="--amqp",
+            )
+        return named
+    from streamward.settings import load
+
+    url = load().amqp.url
+    if url is None:
+        raise typer.BadParameter("STREAMWARD_AMQP_URL is not set", param_hint="--amqp")
+    return url.get_secret_value()
