@@ -186,6 +186,19 @@ def test_what_a_dead_process_left_follows(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_dead_process_that_left_nothing_is_done_with_at_once(tmp_path: Path) -> None:
+    die(Spool(tmp_path / "dead", most_bytes=10 * 2**20))
+
+    async def scene(played: Played) -> None:
+        for heir in abandoned(tmp_path, most_bytes=10 * 2**20):
+            played.outbox.adopt(heir)
+        async with asyncio.timeout(10):
+            await played.outbox.emptied()
+        assert not (tmp_path / "dead").exists()
+
+    play(scene, tmp_path / "spool")
+
+
 def test_what_no_bus_takes_is_refused_at_once(tmp_path: Path) -> None:
     async def scene(played: Played) -> None:
         with pytest.raises(MessageUnfit, match="longer than 262144 bytes"):

@@ -315,6 +315,7 @@ async def test_metrics_are_told_in_the_specifications_words():
         "last_frame_age_seconds",
         "inference_latency_seconds",
         "e2e_latency_seconds",
+        "event_hand_off_seconds",
     ):
         assert f"# TYPE {name} " in text
 

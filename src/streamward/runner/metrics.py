@@ -10,6 +10,7 @@ from streamward.runtime.outbox import MessagesPublished, RecordsGaveWay
 from streamward.vision.stream import Condition
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_HAND_OFF = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)  # seconds; the goal is 0.005
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 
 
@@ -28,6 +29,7 @@ class WorkerMetrics:
         self._state = Gauge("stream_state", "1 for the state it is in", ("camera_uuid", "state"), registry=every)
         self._detected = Counter("frames_looked_at", "Frames that the detector saw", camera, registry=every)
         self._dropped = Gauge("dropped_frames", "Frames that there was no time for", camera, registry=every)
+        self._kept = Histogram("event_hand_off_seconds", "Handing an event over", buckets=_HAND_OFF, registry=every)
         self._published = Counter("messages_published", "Events that the bus confirmed", registry=every)
         self._lost = Counter("events_lost", "Events that gave way in a full spool", registry=every)
         self._spool = Gauge("spool_bytes", "What waits for the bus", registry=every)
@@ -35,8 +37,9 @@ class WorkerMetrics:
         pipeline = Gauge("pipeline_fps", "Frames looked at a second", ("runner_id", "shard_id"), registry=every)
         self._pipeline = pipeline.labels(runner_id=runner_id, shard_id=shard_id)
 
-    def condition(self, camera_uuid: str, seen: Condition, now: float) -> None:
-        """How a stream stands; one that never had a frame has no age."""
+    def condition(self, camera_uuid: str, seen: Condition, now: float, *, dropped: int) -> None:
+        """How a stream stands, and how many of its frames were passed over; one that never had any has no age."""
+        self._dropped.labels(camera_uuid).set(dropped)
         self._up.labels(camera_uuid).set(seen.state is StreamState.STREAMING)
         self._fps.labels(camera_uuid).set(seen.fps)
         for state in StreamState:
@@ -50,6 +53,10 @@ class WorkerMetrics:
         self._inference.labels(camera_uuid).observe(inference_s)
         self._path.labels(camera_uuid).observe(e2e_s)
 
+    def kept(self, took_s: float) -> None:
+        """One event was handed over, to be published whenever the bus is there."""
+        self._kept.observe(took_s)
+
     def failed(self, camera_uuid: str, code: str) -> None:
         """A stream failed."""
         self._errors.labels(camera_uuid, code).inc()
@@ -57,10 +64,6 @@ class WorkerMetrics:
     def pipeline(self, fps: float) -> None:
         """How many frames of all cameras were looked at a second."""
         self._pipeline.set(fps)
-
-    def dropped(self, camera_uuid: str, frames: int) -> None:
-        """So many frames of a camera were passed over since it was added."""
-        self._dropped.labels(camera_uuid).set(frames)
 
     def spool(self, waiting: int) -> None:
         """So many bytes wait for the bus."""

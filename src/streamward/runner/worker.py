@@ -219,7 +219,9 @@ class Worker:
         fps = watched.watcher.stream.condition(now).fps
         event = self._event(watched.source, seen, stamp, latency=_latency(seen.inference_s, e2e_s), fps=fps)
         watched.last_word = LastWord(arrived=seen.arrived_at, made_until=stamp.made_at)
+        began = self._parts.clock.boot()
         self._parts.sink.keep(_key("detections", watched.source), event.event_id, event)
+        self.metrics.kept(self._parts.clock.boot() - began)
 
     def _event(
         self, source: Source, seen: Seen, stamp: Stamp, *, latency: wire.Latency, fps: float
@@ -250,8 +252,8 @@ class Worker:
             self.metrics.pipeline(self._looked / (now - self._rated_at))
             self._looked, self._rated_at = 0, now
         for camera_id, watched in self._watched.items():
-            self.metrics.condition(camera_id, watched.watcher.stream.condition(now), now)
-            self.metrics.dropped(camera_id, sum(self._pipeline.dropped(camera_id)))
+            dropped = sum(self._pipeline.dropped(camera_id))
+            self.metrics.condition(camera_id, watched.watcher.stream.condition(now), now, dropped=dropped)
             self._tell_state(watched, now)
 
     def _moved(self, camera_id: CameraId) -> None:

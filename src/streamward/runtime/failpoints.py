@@ -7,7 +7,8 @@ A module declares its points once and reaches them where it matters:
     failpoints.reach(COMMITTED)
 
 Nothing happens unless the point is armed: `lease.after-commit=pause:5, dial.after-commit=exit`. An armed point acts the
-first time it is reached and is then disarmed. `pause` holds the whole process, as a frozen host would.
+first time it is reached, or with `exit@20` the twentieth, and is then disarmed. `pause` holds the whole process, as a
+frozen host would.
 """
 
 import os
@@ -15,7 +16,7 @@ import re
 import signal
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NewType
 
@@ -26,7 +27,7 @@ Failpoint = NewType("Failpoint", str)
 _declared: set[Failpoint] = set()
 _armed: "dict[Failpoint, Deed]" = {}
 
-_DEED = re.compile(r"(?P<act>exit|raise)|pause:(?P<seconds>\d+(\.\d+)?)")
+_DEED = re.compile(r"((?P<act>exit|raise)|pause:(?P<seconds>\d+(\.\d+)?))(@(?P<time>[1-9]\d{0,8}))?")
 
 
 class Act(StrEnum):
@@ -39,10 +40,11 @@ class Act(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """An act, and for a pause how many seconds."""
+    """An act, for a pause how many seconds, and the how many-th time."""
 
     act: Act
     seconds: float = 0.0
+    time: int = 1
 
 
 class FailpointReached(StreamwardError):
@@ -75,7 +77,7 @@ class MalformedFailpoint(StreamwardError):
         self.text = text
 
     def __str__(self) -> str:
-        return f"{self.text!r} is not <name>=exit, <name>=raise or <name>=pause:<seconds>"
+        return f"{self.text!r} is not <name>=exit, <name>=raise or <name>=pause:<seconds>, each with @<time> or without"
 
 
 def declare(name: str) -> Failpoint:
@@ -93,7 +95,10 @@ def declared() -> list[Failpoint]:
 def reach(point: Failpoint) -> None:
     """Does what the point is armed for; nothing, and at next to no cost, if it is not."""
     if _armed and (deed := _armed.pop(point, None)) is not None:
-        _do(point, deed)
+        if deed.time > 1:
+            _armed[point] = replace(deed, time=deed.time - 1)
+        else:
+            _do(point, deed)
 
 
 def arm(deeds: Mapping[str, Deed]) -> None:
@@ -121,9 +126,10 @@ def _parse(part: str) -> tuple[str, Deed]:
     found = _DEED.fullmatch(rest)
     if found is None or not name:
         raise MalformedFailpoint(part)
+    nth = int(found["time"] or 1)
     if found["act"]:
-        return name, Deed(Act(found["act"]))
-    return name, Deed(Act.PAUSE, float(found["seconds"]))
+        return name, Deed(Act(found["act"]), time=nth)
+    return name, Deed(Act.PAUSE, float(found["seconds"]), nth)
 
 
 def _do(point: Failpoint, deed: Deed) -> None:

@@ -22,6 +22,7 @@ import msgspec
 from streamward.model.bus import BusAway, Publisher, Refused
 from streamward.model.errors import StreamwardError
 from streamward.model.message import MOST_BYTES, Message, unfit
+from streamward.runtime import failpoints
 from streamward.runtime.backoff import Backoff, BackoffSpec
 from streamward.runtime.clock import Clock
 from streamward.runtime.journal import Journal
@@ -33,6 +34,9 @@ MOST_HELD = 200  # refused messages, beyond which nothing new is tried
 MOST_BEHIND = 500  # live records that may queue up; then they are backlog, and newer ones go first
 LOOK_EVERY = 1.0  # seconds between two looks into a spool that was empty, unless something is appended
 EMPTY_EVERY = 0.05  # seconds between two looks at whether all is out
+
+SENDING = failpoints.declare("outbox.before-publish")
+FINISHED = failpoints.declare("outbox.after-adopted")
 
 _REFUSED = BackoffSpec(first=0.5, longest=60.0)
 
@@ -148,6 +152,7 @@ class SpoolRelay:
 
     async def tick(self) -> float:
         """Publishes some of what waits; returns in how many seconds to look again."""
+        self._finish()
         letters = self._next()
         if not letters:
             self._tell()
@@ -189,6 +194,7 @@ class SpoolRelay:
     async def _send(self, letter: _Letter) -> object:
         """The bus's word about one letter; only what was confirmed is held no more."""
         message = self._message(letter)
+        failpoints.reach(SENDING)
         try:
             answer = await self._publisher.publish(message)
         except BusAway as away:
@@ -220,6 +226,7 @@ class SpoolRelay:
         """What a dead process left is done with."""
         for spool in [each for each in self._adopted if each.is_empty]:
             self._adopted.remove(spool)
+            failpoints.reach(FINISHED)
             spool.close()
 
     def _tell(self) -> None:

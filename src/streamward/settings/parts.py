@@ -211,7 +211,10 @@ class Settings(BaseSettings):
     ] = None
     failpoints: Annotated[
         str,
-        Field(description="For fault drills only: `name=exit`, `name=raise` or `name=pause:5`, with commas between"),
+        Field(
+            description="For fault drills only: `name=exit`, `name=raise` or `name=pause:5`, with commas between; "
+            "`name=exit@20`: the twentieth time"
+        ),
     ] = ""
 
     @property

@@ -41,6 +41,15 @@ def test_an_armed_point_acts_once():
     reach(POINT)
 
 
+def test_an_armed_point_acts_the_time_it_is_armed_for():
+    arm({POINT: Deed(Act.RAISE, time=3)})
+    reach(POINT)
+    reach(POINT)
+    with pytest.raises(FailpointReached):
+        reach(POINT)
+    reach(POINT)
+
+
 def test_a_pause_of_no_time_goes_on():
     arm({POINT: Deed(Act.PAUSE, 0.0)})
     reach(POINT)
@@ -64,14 +73,17 @@ def test_every_declared_point_is_listed():
 
 def test_the_setting_is_a_list_of_names_and_deeds():
     assert parse("") == {}
-    assert parse(" test.point=exit, test.other=pause:2.5,x=raise,") == {
+    assert parse(" test.point=exit, test.other=pause:2.5,x=raise@7,y=pause:1@2,") == {
         "test.point": Deed(Act.EXIT),
         "test.other": Deed(Act.PAUSE, 2.5),
-        "x": Deed(Act.RAISE),
+        "x": Deed(Act.RAISE, time=7),
+        "y": Deed(Act.PAUSE, 1.0, 2),
     }
 
 
-@pytest.mark.parametrize("text", ["x", "x=", "=exit", "x=sleep", "x=pause", "x=pause:", "x=pause:-1", "x=exit:1"])
+@pytest.mark.parametrize(
+    "text", ["x", "x=", "=exit", "x=sleep", "x=pause", "x=pause:", "x=pause:-1", "x=exit:1", "x=exit@0", "x=exit@"]
+)
 def test_a_setting_that_cannot_be_read_is_refused(text):
     with pytest.raises(MalformedFailpoint, match="is not <name>=exit"):
         parse(text)

@@ -33,6 +33,8 @@ from streamward.runtime.spool.segment import LONGEST, RECORD_BYTES, Entry, Segme
 CONFIRMED = failpoints.declare("spool.before-confirm")
 TRIMMED = failpoints.declare("spool.after-trim")
 MERGED = failpoints.declare("spool.before-merge-removal")
+ADOPTED = failpoints.declare("spool.after-adoption")
+REMOVING = failpoints.declare("spool.before-folder-removal")
 
 _PARTS = 16  # segments of a full spool: so much of it gives way at once
 _FOR_GAPS = 4096  # bytes kept free for files that hold nothing but a gap
@@ -146,6 +148,7 @@ class Spool:
         self.roll()
         if self.is_empty:
             (self.folder / "lock").unlink(missing_ok=True)
+            failpoints.reach(REMOVING)
             self.folder.rmdir()
         for segment in self._segments:
             segment.close()
@@ -240,6 +243,7 @@ def abandoned(root: Path, *, most_bytes: int) -> list[Spool]:
             found.append(Spool(folder, most_bytes=most_bytes))
         except SpoolInUse:
             continue
+        failpoints.reach(ADOPTED)
     return found
 
 
