@@ -1,5 +1,6 @@
 """`streamward worker` as a real process, with a control plane and a simulated recorder around it."""
 
+import asyncio
 import contextlib
 import json
 import os
@@ -8,12 +9,16 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 
+from streamward.drivers.buses import open_bus
+from streamward.model.bus import Bus
+from streamward.model.secret import Secret
+from streamward.runtime.clock import SystemClock
 from tests.support.nvr import NvrProcess, recorder
 from tests.support.processes import COMMAND, READY_WITHIN, ControlProcess, NeverReady, control, end, environment
 
@@ -46,6 +51,21 @@ class WorkerProcess:
         head = f"{name}{{{written}}} " if labels else f"{name} "
         lines = self.api.get("/metrics").text.splitlines()
         return next((float(line.removeprefix(head)) for line in lines if line.startswith(head)), 0.0)
+
+    def histogram(self, name: str) -> dict[float, float]:
+        """How many values were at most so large, over all labels."""
+        found: dict[float, float] = {}
+        for at_most, count in re.findall(
+            rf'^{name}_bucket{{.*?le="(\S+)"}} (\S+)$', self.api.get("/metrics").text, re.MULTILINE
+        ):
+            found[float(at_most)] = found.get(float(at_most), 0.0) + float(count)
+        return found
+
+    @property
+    def memory(self) -> int:
+        """Bytes that it has in memory."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(re.findall(r"VmRSS:\s+(\d+) kB", status)[0]) * 1024
 
     def order(self, path: str) -> int:
         """Posts with its secret; returns the status."""
@@ -105,10 +125,7 @@ class Plant:
     @contextlib.contextmanager
     def worker(self, config: dict[str, Any] | None = None) -> Iterator[WorkerProcess]:
         """A Worker at work; its log is shown if the test fails."""
-        self._started += 1
-        path = self.data.parent / f"shard-{self._started}.json"
-        path.touch(mode=0o600)
-        path.write_text(json.dumps(config or self.config()))
+        path = self.written(config or self.config())
         log = path.with_suffix(".log")
         with log.open("w") as err:
             process = subprocess.Popen(
@@ -126,6 +143,14 @@ class Plant:
         finally:
             end(process)
 
+    def written(self, config: dict[str, Any]) -> Path:
+        """A config in a file that only its owner can read."""
+        self._started += 1
+        path = self.data.parent / f"shard-{self._started}.json"
+        path.touch(mode=0o600)
+        path.write_text(json.dumps(config))
+        return path
+
     def _furnish(self) -> None:
         with self.control.client("--admin", "ada") as ada:
             ada.post("/v1/tenants", json={"tenant_id": "acme"}).raise_for_status()
@@ -142,6 +167,20 @@ def plant(folder: Path, *nvr_args: str, **settings: str) -> Iterator[Plant]:
     data = folder / "data"
     with control(data, trust=None, **settings) as serving, recorder(folder / "nvr", *nvr_args) as nvr:
         yield Plant(serving, nvr, data=data)
+
+
+@contextlib.asynccontextmanager
+async def bus_of(lab: Plant, url: str | None = None) -> AsyncIterator[Bus]:
+    """The bus that a Worker there publishes to, for whoever reads from it."""
+    before = asyncio.all_tasks()
+    bus = open_bus(None if url is None else Secret(url), lab.data, clock=SystemClock())
+    try:
+        yield bus
+    finally:
+        await bus.close()
+        async with asyncio.timeout(PATIENCE):
+            while left := asyncio.all_tasks() - before:
+                await asyncio.wait(left)  # the library's own end a few turns after it said so
 
 
 def until(is_so: Any, *, within: float = PATIENCE) -> None:

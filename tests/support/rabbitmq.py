@@ -141,19 +141,20 @@ def is_installed() -> bool:
 @pytest.fixture(scope="session")
 def rabbitmq() -> Iterator[RabbitServer]:
     """The session's node, for tests that let it live; started by the first that wants it."""
-    with _running() as server:
+    with running() as server:
         yield server
 
 
 @pytest.fixture
 def mortal_rabbitmq() -> Iterator[RabbitServer]:
     """A node of the test's own, to be killed."""
-    with _running() as server:
+    with running() as server:
         yield server
 
 
 @contextlib.contextmanager
-def _running() -> Iterator[RabbitServer]:
+def running() -> Iterator[RabbitServer]:
+    """A node while this lasts; without the package the test is skipped."""
     if not is_installed():
         pytest.skip(f"RabbitMQ is not installed: no {_SERVER}, no epmd, or no setpriv")
     server = RabbitServer()

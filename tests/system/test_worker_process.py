@@ -1,24 +1,20 @@
 """`streamward worker` as a process, with real cameras, a real control plane and real buses."""
 
 import asyncio
-import contextlib
 import json
 import signal
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from streamward.drivers.buses import open_bus
 from streamward.model.bus import Binding, Bus, Delivery, Queue
-from streamward.model.secret import Secret
 from streamward.protocol import codec
 from streamward.protocol.events import BATCHER, DetectionEvent, WorkerAlive
 from streamward.protocol.streams import StreamReport
 from streamward.protocol.worker_link import WorkerExit
-from streamward.runtime.clock import SystemClock
-from tests.support.labs import Plant, plant, until
+from tests.support.labs import Plant, bus_of, plant, until
 from tests.support.processes import run
 
 STATES = Queue(
@@ -31,19 +27,6 @@ STATES = Queue(
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plant]:
     with plant(tmp_path_factory.mktemp("lab"), "--cameras", "2") as made:
         yield made
-
-
-@contextlib.asynccontextmanager
-async def bus_of(lab: Plant, url: str | None = None) -> AsyncIterator[Bus]:
-    before = asyncio.all_tasks()
-    bus = open_bus(None if url is None else Secret(url), lab.data, clock=SystemClock())
-    try:
-        yield bus
-    finally:
-        await bus.close()
-        async with asyncio.timeout(60):
-            while left := asyncio.all_tasks() - before:
-                await asyncio.wait(left)  # the library's own end a few turns after it said so
 
 
 async def taken(

@@ -245,6 +245,7 @@ async def _sink(shell: _Shell) -> AsyncIterator[BusSink]:
     )
     data = _folder(config)
     bus = open_bus(config.amqp.reached_by, data, clock=clock)
+    failpoints.arm(failpoints.parse(config.failpoints))  # the bus that is used has points of its own
     publisher = PointingPublisher(bus, open_store(config.objects or ObjectsAt(url=(data / "objects").as_uri())))
     spool, *left = _spools(config)
     gap = tell_gap(sender, config.tenant_id, clock.wall)
@@ -363,7 +364,6 @@ def _tls(ca_file: str | None) -> ssl.SSLContext:
 
 def _journal(config: ShardConfig) -> Journal:
     """Facts to log lines, each with its runner and shard."""
-    failpoints.arm(failpoints.parse(config.failpoints))
     context = {"runner_id": config.runner_id, "shard_id": config.shard_id}
     log.configure(log.form_for(sys.stderr), context=context, out=sys.stderr)
     for chatty in ("aio_pika", "aiormq"):  # each lost connection with its stack; the outbox says it in a sentence

@@ -1,0 +1,126 @@
+"""A way between two programs of this machine that can be cut."""
+
+import selectors
+import socket
+import threading
+from enum import Enum, auto
+
+
+class Passage(Enum):
+    """What a wire lets through."""
+
+    ALL = auto()
+    NO_ANSWERS = auto()  # what a client sends arrives, and it hears nothing
+    NOTHING = auto()
+
+
+class Wire:
+    """A way to a port of this machine that can be cut: nothing passes, and nobody answers whoever dials."""
+
+    def __init__(self, port: int) -> None:
+        self._to = port
+        self._listener = _listening()
+        self.port: int = self._listener.getsockname()[1]
+        self._ways: dict[socket.socket, socket.socket] = {}  # both ends of each, by the other one
+        self._fars: set[socket.socket] = set()
+        self._wake, self._woken = socket.socketpair()
+        self._is_open, self._passage = True, Passage.ALL
+        self._changed = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="wire")
+        self._thread.start()
+
+    def cut(self) -> None:
+        """From now on it swallows everything."""
+        self._turn(Passage.NOTHING)
+
+    def deafen(self) -> None:
+        """From now on clients hear nothing; what they say is heard."""
+        self._turn(Passage.NO_ANSWERS)
+
+    def mend(self) -> None:
+        """It carries again, also what was under way."""
+        self._turn(Passage.ALL)
+
+    def close(self) -> None:
+        """Ends it and all that goes over it."""
+        self._is_open = False
+        self._wake.send(b"!")
+        self._thread.join()
+        for each in (*self._ways, self._listener, self._wake, self._woken):
+            each.close()
+
+    def _turn(self, passage: Passage) -> None:
+        self._changed.clear()
+        self._passage = passage
+        self._wake.send(b"!")
+        self._changed.wait()
+
+    def _run(self) -> None:
+        filler: list[socket.socket] = []
+        while self._is_open:
+            if self._passage is Passage.NOTHING and not filler:
+                self._listener.close()
+                self._listener = _listening(self.port, backlog=0)
+                filler = [socket.create_connection(("127.0.0.1", self.port))]  # the queue is full: SYNs are dropped
+            elif self._passage is not Passage.NOTHING and filler:
+                self._listener.close()
+                filler.pop().close()
+                self._listener = _listening(self.port)
+            self._changed.set()
+            self._carry()
+        for each in filler:
+            each.close()
+
+    def _carry(self) -> None:
+        """Moves bytes until somebody has something to say to this thread."""
+        with selectors.DefaultSelector() as ready:
+            ready.register(self._woken, selectors.EVENT_READ)
+            for each in self._heard():
+                ready.register(each, selectors.EVENT_READ)
+            for key, _ in ready.select():
+                if key.fileobj is self._woken:
+                    self._woken.recv(1)
+                elif key.fileobj is self._listener:
+                    self._accept()
+                elif isinstance(key.fileobj, socket.socket) and key.fileobj in self._ways:
+                    self._pass_on(key.fileobj)
+
+    def _heard(self) -> list[socket.socket]:
+        match self._passage:
+            case Passage.ALL:
+                return [self._listener, *self._ways]
+            case Passage.NO_ANSWERS:
+                return [self._listener, *(self._ways.keys() - self._fars)]
+            case Passage.NOTHING:
+                return []
+
+    def _accept(self) -> None:
+        near, _ = self._listener.accept()
+        try:
+            far = socket.create_connection(("127.0.0.1", self._to))
+        except OSError:
+            near.close()
+        else:
+            self._ways |= {near: far, far: near}
+            self._fars.add(far)
+
+    def _pass_on(self, source: socket.socket) -> None:
+        other = self._ways[source]
+        try:
+            piece = source.recv(65_536)
+            other.sendall(piece)
+        except OSError:
+            piece = b""
+        if not piece:
+            for each in (source, other):
+                del self._ways[each]
+                self._fars.discard(each)
+                each.close()
+
+
+def _listening(port: int = 0, *, backlog: int = 100) -> socket.socket:
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(("127.0.0.1", port))
+    listener.listen(backlog)
+    return listener
