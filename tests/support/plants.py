@@ -1,7 +1,7 @@
 """A Worker in this process that watches cameras over real sockets, and everything that it told, with when."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from random import Random
@@ -29,6 +29,7 @@ from streamward.runner.worker import Worker
 from streamward.runtime.clock import SystemClock
 from streamward.runtime.journal import Journal
 from streamward.vision.camera import CameraListener
+from streamward.vision.watchdog import Watchdog
 from tests.support.builders import START
 from tests.support.news import News
 
@@ -74,7 +75,12 @@ class CameraPlant:
     """A Worker without leases: what it sees goes nowhere, what it tells is kept."""
 
     def __init__(
-        self, cameras: Mapping[str, CameraAddress], *, max_fps: float = 5.0, login: LoginOfAll | None = None
+        self,
+        cameras: Mapping[str, CameraAddress],
+        *,
+        max_fps: float = 5.0,
+        login: LoginOfAll | None = None,
+        watchdogs: Sequence[Watchdog] = (),
     ) -> None:
         self.told: list[Told] = []
         self.reports: dict[str, StreamReport] = {}  # the newest of each camera
@@ -95,6 +101,7 @@ class CameraPlant:
             journal=Journal(),
             random=Random(1),
             host=self._host,
+            watchdogs=watchdogs,
         )
         self._sources = [
             Source(camera_uuid=name, url=ClearText(Secret("")), site_id="site-1", tenant_id="t-1") for name in cameras
