@@ -29,13 +29,17 @@ class ColourDetector:
 
     def detect(self, image: NDArray[Any]) -> Detections:
         """Every vivid blob; how much of its box it fills is how sure this is."""
-        colours = image.astype(np.int16)
-        strongest, others = colours.argmax(axis=2), colours.sum(axis=2)
-        vivid = colours.max(axis=2) * 3 - others > _VIVID * 2
+        # Colour by colour: a reduction over an axis of three takes six times as long.
+        red, green, blue = (image[:, :, number].astype(np.int16) for number in range(len(LABELS)))
+        strongest = np.maximum(np.maximum(red, green), blue)
+        vivid = strongest * 3 - (red + green + blue) > _VIVID * 2
+        is_red = red == strongest
+        is_green = ~is_red & (green == strongest)
+        masks = (is_red, is_green, ~(is_red | is_green))
         return tuple(
             Detection(label, round(pixels / box.area, 3), box)
-            for number, label in enumerate(LABELS)
-            for box, pixels in _blobs(vivid & (strongest == number))
+            for label, mask in zip(LABELS, masks, strict=True)
+            for box, pixels in _blobs(vivid & mask)
         )
 
 
