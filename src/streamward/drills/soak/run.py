@@ -40,6 +40,7 @@ QUEUE = Queue(
 )
 STATES = Queue(name="soak.states", bindings=(Binding(EX_STATUS, "stream.#"),), message_ttl=600.0)
 STREAMING_WITHIN = 90.0  # seconds: the longest rest between two dials, and some
+REST_AFTER = 4  # faults: then all are let get well, and be so for as long as a fault would take
 SHOW_EVERY = 2.0
 _SAMPLE_EVERY = 1.0
 _ASK_EVERY = 4.0
@@ -125,11 +126,12 @@ class Soak:
         return None
 
     async def _trouble(self, worker: Role) -> None:
-        """A fault every so often, each kind in turn, until the time is over."""
-        await self._all_well(worker)
+        """A fault every so often, each kind in turn, until the time is over; now and then none, to compare with."""
         began = self._clock.boot()
-        await asyncio.sleep(self._spec.fault_every)  # well, to compare with
-        for trial in itertools.cycle(TRIALS):
+        for number, trial in enumerate(itertools.cycle(TRIALS)):
+            if number % REST_AFTER == 0:
+                await self._all_well(worker)
+                await asyncio.sleep(self._spec.fault_every)
             set_at = self._clock.boot()
             if set_at + trial.lasts - began > self._spec.seconds:
                 return
