@@ -1,16 +1,19 @@
 """By what token a runner speaks: renewed in good time, asked for again when it was refused."""
 
+import base64
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
+from streamward.leases.lease import Owner
 from streamward.model.identity import Role
+from streamward.model.ids import Incarnation, RunnerId
 from streamward.model.secret import Secret
 from streamward.protocol.fields import ClearText
 from streamward.protocol.identities import TokenGiven
 from streamward.protocol.problem import Problem
-from streamward.runner.badge import GivenToken, ProvenToken, Speaker, TokenUnusable, incarnation_in
+from streamward.runner.badge import GivenToken, ProvenToken, Speaker, TokenUnusable, owner_in
 from tests.support.builders import START
 from tests.support.clocks import ManualClock
 
@@ -47,6 +50,9 @@ class FakeControl:
         self.shown.append(None if token is None else token.reveal())
         return self.answer
 
+    async def get(self, path: str, kind: type[Any], *, within: float, token: Secret | None = None) -> Any:
+        return await self.post(path, None, kind, within=within, token=token)
+
 
 def speaker(control: FakeControl, clock: ManualClock) -> Speaker:
     return Speaker(control, ProvenToken(control, lambda: "assertion", clock=clock))
@@ -71,7 +77,8 @@ async def test_one_that_was_refused_is_asked_for_again():
     assert await ask(speaking) == REFUSED
     control.answer = "fine"
     assert await ask(speaking) == "fine"
-    assert control.shown == ["token-1", "token-2"]
+    assert await speaking.get("/v1/y", dict, within=1.0) == "fine"
+    assert control.shown == ["token-1", "token-2", "token-2"]
 
 
 async def test_without_a_control_plane_there_is_no_answer_and_the_old_token_is_kept():
@@ -90,7 +97,8 @@ async def test_a_token_that_was_given_stays_what_it_is():
 
 
 def test_the_incarnation_is_read_from_the_token():
-    assert incarnation_in(Secret("e30.eyJpbmMiOiJpbmMtNyJ9.c2ln")) == "inc-7"
+    payload = base64.urlsafe_b64encode(b'{"sub":"r1","inc":"inc-7"}').decode().rstrip("=")
+    assert owner_in(Secret(f"e30.{payload}.c2ln")) == Owner(RunnerId("r1"), Incarnation("inc-7"))
     for text in ("", "x", "a.b.c", "e30.e30.c2ln"):
         with pytest.raises(TokenUnusable, match="no runner's"):
-            incarnation_in(Secret(text))
+            owner_in(Secret(text))

@@ -226,14 +226,14 @@ def test_no_message_or_value_that_holds_a_password_shows_it() -> None:
     text = encode({"rtsp_url": WITH_LOGIN, **FIELDS, "site_id": "s"})
     source = parse(WITH_LOGIN)
     assert source.credential is not None
-    login = {"username": ClearText(source.credential.user), "password": ClearText(source.credential.password)}
+    user, password = ClearText(source.credential.user), ClearText(source.credential.password)
     holders = [
         source,
         decode(text, CreateCamera),
         decode(text, ChangeCamera),
         decode(text, CameraLine),
         Upload("application/x-ndjson", text),
-        CameraSource(rtsp_url=PLAIN, credential_version=1, **login),
+        CameraSource(rtsp_url=PLAIN, credential_version=1, username=user, password=password),
         MasterKeys(Path("master.key"), source.credential.password),
         Settings(master_key=SecretStr(PASSWORD)),
     ]

@@ -11,7 +11,14 @@ from streamward.model.source_url import Credential
 from tests.support.app import VAULT, Client, ControlUnderTest
 
 PASSWORD = "c@n:a/r#y? 100%"
-SOURCE = {"rtsp_url": "rtsp://192.0.2.7/1", "username": "ada", "password": PASSWORD, "credential_version": 3}
+SOURCE = {
+    "rtsp_url": "rtsp://192.0.2.7/1",
+    "username": "ada",
+    "password": PASSWORD,
+    "credential_version": 3,
+    "detector": None,
+    "max_fps": None,
+}
 
 
 async def with_login(vault: AesVault = VAULT) -> ControlUnderTest:

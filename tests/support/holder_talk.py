@@ -37,6 +37,11 @@ class Talk:
     def answer(self, kind: AskKind, answer: Answer | None, *, now: float) -> None:
         self.holder.receive(self.last(kind), answer, now)
 
+    def generation(self, now: float, camera_id: CameraId = CAMERA) -> Generation | None:
+        """Under which it may process a camera."""
+        held = self.holder.held(now).get(camera_id)
+        return None if held is None else held.generation
+
     def flags(self, flags: Flags, *, now: float) -> None:
         self.poll(now)
         self.answer(AskKind.BEAT, flags, now=now)

@@ -90,6 +90,40 @@ class WorkerProcess:
         return said
 
 
+class RunnerProcess:
+    """A runner, from its parent down."""
+
+    def __init__(self, process: subprocess.Popen[bytes], *, log: Path) -> None:
+        self.process = process
+        self._log = log
+
+    def facts(self, event: str) -> list[dict[str, Any]]:
+        """The log lines of one kind, of the Manager and of its Workers."""
+        lines = self._log.read_text().splitlines()
+        told = [json.loads(line) for line in lines if line.startswith("{") and line.endswith("}")]
+        return [line for line in told if line["event"] == event]
+
+    def streaming(self) -> set[str]:
+        """Cameras that have shown a frame."""
+        return {fact["camera_uuid"] for fact in self.facts("stream.shown")}
+
+    @property
+    def manager(self) -> int:
+        """The Manager's pid."""
+        return children_of(self.process.pid)[0]
+
+    def ended(self, by: signal.Signals | None = None) -> int:
+        """Waits for its exit code, after a signal if one is named."""
+        if by is not None:
+            self.process.send_signal(by)
+        return self.process.wait(PATIENCE)
+
+
+def children_of(pid: int) -> list[int]:
+    """Direct children."""
+    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
 class Plant:
     """Everything that a Worker needs; `site-1` of `acme` has the recorder's cameras."""
 
@@ -150,6 +184,45 @@ class Plant:
         path.touch(mode=0o600)
         path.write_text(json.dumps(config))
         return path
+
+    def enrol(self, runner_id: str) -> Path:
+        """Makes a runner known; returns the file of its identity."""
+        path = self.data.parent / f"{runner_id}.json"
+        told = self.control.command("runners", "invite", runner_id, "--json")
+        code = json.loads(told.stdout)["code"]
+        done = self.control.command("enrol", self.control.url, "--code", code, IDENTITY=path)
+        assert done.returncode == 0, done.stderr
+        return path
+
+    @contextlib.contextmanager
+    def runner(self, runner_id: str, **settings: object) -> Iterator["RunnerProcess"]:
+        """A runner at work: parent, Manager, fork server and Workers; its log is shown if the test fails."""
+        identity = self.data.parent / f"{runner_id}.json"
+        if not identity.exists():
+            self.enrol(runner_id)
+        self._started += 1
+        log = self.data.parent / f"{runner_id}-{self._started}.log"
+        ours = {"IDENTITY": identity, "CONTROL_URL": self.control.url, "PROM_MANAGER_PORT": 0, "PROM_WORKER_PORT": 0}
+        with log.open("w") as err:
+            process = subprocess.Popen(
+                [*COMMAND, "runner"],
+                env=environment(self.data, **{**ours, **settings}),
+                cwd=self.data.parent,
+                stdout=subprocess.PIPE,
+                stderr=err,
+            )
+        try:
+            yield RunnerProcess(process, log=log)
+        except BaseException as err:
+            err.add_note(f"log of streamward runner ({log.name}):\n{log.read_text()[-20_000:]}")
+            raise
+        finally:
+            end(process)
+
+    def owners(self) -> dict[str, str | None]:
+        """Who holds which camera."""
+        listed = self.control.command("leases", "list", "--json").stdout.splitlines()
+        return {each["camera_uuid"]: each["owner_id"] for each in map(json.loads, listed)}
 
     def _furnish(self) -> None:
         with self.control.client("--admin", "ada") as ada:

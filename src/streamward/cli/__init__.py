@@ -20,6 +20,7 @@ from streamward.cli import (
     login,
     nvr,
     people,
+    runner,
     runners,
     settings,
     sites,
@@ -51,6 +52,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("control")(control.run)
+app.command("runner")(runner.run)
 app.command("worker")(worker.run)
 app.command("nvr")(nvr.run)
 app.command("login")(login.login)

@@ -27,6 +27,8 @@ class SourceCourier:
             username=user,
             password=password,
             credential_version=camera.credential_version,
+            detector=camera.detector,
+            max_fps=camera.max_fps,
         )
 
     def _login(self, camera: Camera) -> tuple[ClearText | None, ClearText | None]:

@@ -33,12 +33,13 @@ class ControlPlane:
         self, path: str, message: Any, kind: type[Any], *, within: float, token: Secret | None = None
     ) -> Any | Problem | None:
         """The answer, a refusal, or None if there was none in time that could be read."""
-        raw = await self._exchange(path, encode(message), within=within, token=token)
-        if raw is None or raw.status >= HTTPStatus.MULTIPLE_CHOICES:
-            return None if raw is None else problem_in(raw.kind, raw.body)
-        with contextlib.suppress(MalformedMessage):
-            return decode(raw.body, kind)
-        return None
+        return _read(await self._exchange("POST", path, encode(message), within=within, token=token), kind)
+
+    async def get(
+        self, path: str, kind: type[Any], *, within: float, token: Secret | None = None
+    ) -> Any | Problem | None:
+        """Likewise, and changes nothing."""
+        return _read(await self._exchange("GET", path, None, within=within, token=token), kind)
 
     def close(self) -> None:
         """Hangs up."""
@@ -46,11 +47,13 @@ class ControlPlane:
         if kept is not None:
             kept.close()
 
-    async def _exchange(self, path: str, body: bytes, *, within: float, token: Secret | None) -> Raw | None:
+    async def _exchange(
+        self, method: str, path: str, body: bytes | None, *, within: float, token: Secret | None
+    ) -> Raw | None:
         call = _Call(self._line(within), self._url, {} if token is None else http_client.bearing(token.reveal()))
         try:
             async with asyncio.timeout(within):
-                raw = await asyncio.to_thread(call.run, path, body)
+                raw = await asyncio.to_thread(call.run, method, path, body)
         except (OSError, http.client.HTTPException):  # TimeoutError is one
             call.give_up()
             return None
@@ -83,10 +86,10 @@ class _Call:
         self._is_given_up = False
         self._is_done = False
 
-    def run(self, path: str, body: bytes) -> Raw:
+    def run(self, method: str, path: str, body: bytes | None) -> Raw:
         """Asks and reads, in the thread."""
         try:
-            return self._answer(path, body)
+            return self._answer(method, path, body)
         except (OSError, http.client.HTTPException):
             self.line.close()
             raise
@@ -106,13 +109,21 @@ class _Call:
                 with contextlib.suppress(OSError):
                     socket.socket.shutdown(self.line.sock, socket.SHUT_RDWR)
 
-    def _answer(self, path: str, body: bytes) -> Raw:
+    def _answer(self, method: str, path: str, body: bytes | None) -> Raw:
         if self.line.sock is None:
             self.line.connect()
         if self._is_given_up:  # a name may take its time to be found
             raise TimeoutError
         self.line.sock.settimeout(self.line.timeout)
-        return http_client.read(http_client.ask(self.line, self._url, "POST", path, headers=self._headers, body=body))
+        return http_client.read(http_client.ask(self.line, self._url, method, path, headers=self._headers, body=body))
+
+
+def _read(raw: Raw | None, kind: type[Any]) -> Any | Problem | None:
+    if raw is None or raw.status >= HTTPStatus.MULTIPLE_CHOICES:
+        return None if raw is None else problem_in(raw.kind, raw.body)
+    with contextlib.suppress(MalformedMessage):
+        return decode(raw.body, kind)
+    return None
 
 
 def _has_hung_up(line: http.client.HTTPConnection) -> bool:

@@ -122,6 +122,7 @@ class HolderState(StrEnum):
 
     STARTING = "starting"  # not registered yet
     SERVING = "serving"
+    LEAVING = "leaving"  # gives everything back
     ENDED = "ended"  # superseded or given back for good: nothing is held, nothing is asked
 
 
@@ -144,14 +145,9 @@ class Holder:
     def __post_init__(self) -> None:
         self.owner = Owner(self.spec.runner.runner_id, self.spec.runner.incarnation)
 
-    def holds(self, camera_id: CameraId, now: float) -> Generation | None:
-        """The generation under which a camera may be processed now."""
-        held = self._held.get(camera_id)
-        return held.generation if held is not None and held.is_trusted(now) else None
-
-    def held(self, now: float) -> list[CameraId]:
-        """The cameras that may be processed now."""
-        return [camera_id for camera_id, held in self._held.items() if held.is_trusted(now)]
+    def held(self, now: float) -> dict[CameraId, Held]:
+        """The cameras that may be processed now, under which generation and until when."""
+        return {camera_id: held for camera_id, held in self._held.items() if held.is_trusted(now)}
 
     def stamp(self, camera_id: CameraId, *, arrived: float, now: float) -> Stamp | None:
         """What a frame that arrived then carries if it is emitted now; None: it must not be."""
@@ -174,6 +170,14 @@ class Holder:
             latest = held.database_time(now)
             stamped = self._stamped(camera_id, held.generation) or latest
             self._give_back(Named(camera_id, held.generation, max(latest, stamped)))
+
+    def leave(self, now: float) -> None:
+        """Takes nothing more and gives everything back; when that is done it has ended."""
+        if self.state is not HolderState.ENDED:
+            self.state = HolderState.LEAVING
+            for camera_id in list(self._held):
+                self.drop(camera_id, now)
+            self._end_if_left()
 
     def end(self) -> None:
         """Forgets everything: the process stops."""
@@ -269,7 +273,7 @@ class Holder:
                 return Beat(self.owner, len(self._held)), self.spec.beat_every
 
     def _free_slots(self) -> int:
-        if self._flags.cordoned or self._flags.drain is not DrainMode.NONE:
+        if self.state is HolderState.LEAVING or self._flags.cordoned or self._flags.drain is not DrainMode.NONE:
             return 0
         return self._flags.capacity - len(self._held) - len(self._giving_back)
 
@@ -289,6 +293,8 @@ class Holder:
             self._extend(ask, lease, at=acquired.at, now=now)
         if acquired.more:
             self._channels[AskKind.ACQUIRE].due = now
+        if self.state is HolderState.LEAVING:
+            self.leave(now)
 
     def _take_renewed(self, ask: Ask, renewed: Renewed, now: float) -> None:
         assert isinstance(ask.body, Renewal)
@@ -338,6 +344,11 @@ class Holder:
         for named in ask.body.leases:
             if self._giving_back.get(named.camera_id) == named:
                 del self._giving_back[named.camera_id]
+        self._end_if_left()
+
+    def _end_if_left(self) -> None:
+        if self.state is HolderState.LEAVING and not self._held and not self._giving_back:
+            self.end()
 
     def _drain(self, now: float) -> None:
         if self._flags.drain is DrainMode.NONE or now < self._next_drain:

@@ -64,13 +64,15 @@ class CameraLease(Message, frozen=True):
 class CameraSource(Message, frozen=True):
     """Control plane, to the runner that holds the camera's lease only: where to dial, and what to log in with.
 
-    `credential_version` rises when user or password change.
+    `credential_version` rises when user or password change. Without a `detector` the runner's own looks at it.
     """
 
     rtsp_url: str
     username: ClearText | None
     password: ClearText | None
     credential_version: int
+    detector: str | None = None
+    max_fps: float | None = None
 
 
 class GrantedLease(CameraLease, frozen=True):

@@ -13,15 +13,15 @@ import msgspec
 
 from streamward.leases.lease import DenialReason, Owner
 from streamward.leases.policy import RENEW_TIMEOUT
-from streamward.model.ids import CameraId, Generation
+from streamward.model.ids import CameraId, Generation, SiteId
 from streamward.model.runner import DrainMode
 from streamward.protocol import events as wire
 from streamward.protocol.leases import Heartbeat, RegisterRunner, RunnerFlags
 from streamward.protocol.problem import Problem
 from streamward.protocol.shards import ShardConfig, Source
-from streamward.protocol.sites import DialFinished, DialToken, NamedDial
 from streamward.protocol.streams import ReportsAccepted, StreamReport, StreamReports
 from streamward.protocol.worker_link import WorkerExit
+from streamward.runner.dial_tokens import DialTokens
 from streamward.runner.ending import Ending
 from streamward.runner.own_leases import Control, OwnLeases
 from streamward.runner.parts import LastWord
@@ -65,8 +65,7 @@ class Alone:
         self._watching: Watching | None = None
         self._running: dict[CameraId, Generation] = {}
         self._epochs: dict[CameraId, int] = {}
-        self._dial_at: dict[CameraId, float] = {}  # boot-time before which there is no token
-        self._dialed: set[CameraId] = set()  # and not told yet
+        self._dials = DialTokens(control, clock=clock)
         self._reports: dict[CameraId, StreamReport] = {}
         self._renew_at = self._beat_at = 0.0
         self._is_registered = False
@@ -102,7 +101,7 @@ class Alone:
         """Nobody waits for it."""
 
     def dial_ended(self, camera_id: CameraId) -> None:
-        self._dialed.add(camera_id)
+        self._dials.ended(camera_id)
 
     async def _register(self) -> bool:
         message = RegisterRunner(
@@ -129,39 +128,22 @@ class Alone:
 
     async def _begin_one(self, camera_id: CameraId) -> None:
         source, generation = self._sources[camera_id], self.leases.generation(camera_id)
-        if generation is None or not await self._may_dial(source, generation):
+        if generation is None or not await self._dials.take(camera_id, SiteId(source.site_id), generation):
             return
         assert self._watching is not None
         epoch = self._epochs[camera_id] = self._epochs.get(camera_id, 0) + 1
         self._running[camera_id] = generation
         self._watching.add(msgspec.structs.replace(source, generation=generation, epoch=epoch))
 
-    async def _may_dial(self, source: Source, generation: Generation) -> bool:
-        camera_id = CameraId(source.camera_uuid)
-        if self._clock.boot() < self._dial_at.get(camera_id, 0.0):
-            return False
-        message = NamedDial(camera_uuid=camera_id, version=generation)
-        path = f"/v1/sites/{source.site_id}/budget/consume"
-        answer = await self._control.post(path, message, DialToken, within=RENEW_TIMEOUT)
-        if isinstance(answer, Problem):
-            self._dial_at[camera_id] = self._clock.boot() + (answer.retry_in_ms or 1000) / 1000
-        return isinstance(answer, DialToken)
-
     async def _tell(self) -> None:
         """How the cameras do, that dials have ended, and that this runner lives."""
-        dialed, self._dialed = self._dialed, set()
-        await asyncio.gather(*map(self._finish_dial, dialed & self._running.keys()))
+        await self._dials.tell()
         if self._reports:
             reports, self._reports = list(self._reports.values()), {}
             message = StreamReports(items=reports[-_MOST_REPORTS:])
             await self._control.post("/v1/streams/status/batch", message, ReportsAccepted, within=RENEW_TIMEOUT)
         beat = Heartbeat(runner_id=self._owner.runner_id, streams_owned=len(self._running))
         self._look_at(await self._control.post("/v1/runners/heartbeat", beat, RunnerFlags, within=RENEW_TIMEOUT))
-
-    async def _finish_dial(self, camera_id: CameraId) -> None:
-        message = NamedDial(camera_uuid=camera_id, version=self._running[camera_id])
-        path = f"/v1/sites/{self._sources[camera_id].site_id}/budget/done"
-        await self._control.post(path, message, DialFinished, within=RENEW_TIMEOUT)
 
     def _look_at(self, answer: Any) -> None:
         """A runner that was replaced or is drained has nothing to do here any more."""

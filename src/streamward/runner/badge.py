@@ -12,8 +12,9 @@ from typing import Any, Protocol
 
 import msgspec
 
+from streamward.leases.lease import Owner
 from streamward.model.errors import StreamwardError
-from streamward.model.ids import Incarnation
+from streamward.model.ids import Incarnation, RunnerId
 from streamward.model.secret import Secret
 from streamward.protocol.fields import ClearText
 from streamward.protocol.identities import AskToken, TokenGiven
@@ -29,6 +30,10 @@ class OpenControl(Protocol):
 
     async def post(
         self, path: str, message: Any, kind: type[Any], *, within: float, token: Secret | None = None
+    ) -> Any | Problem | None: ...
+
+    async def get(
+        self, path: str, kind: type[Any], *, within: float, token: Secret | None = None
     ) -> Any | Problem | None: ...
 
 
@@ -103,19 +108,28 @@ class Speaker:
         token = await self._badge.token()
         if token is None:
             return None
-        answer = await self._control.post(path, message, kind, within=within, token=token)
+        return self._look(await self._control.post(path, message, kind, within=within, token=token))
+
+    async def get(self, path: str, kind: type[Any], *, within: float) -> Any | Problem | None:
+        """Likewise, and changes nothing."""
+        token = await self._badge.token()
+        return None if token is None else self._look(await self._control.get(path, kind, within=within, token=token))
+
+    def _look(self, answer: Any) -> Any:
         if isinstance(answer, Problem) and answer.status == HTTPStatus.UNAUTHORIZED:
             self._badge.refused()
         return answer
 
 
 class _Said(msgspec.Struct):
+    sub: str
     inc: str
 
 
-def incarnation_in(token: Secret) -> Incarnation:
-    """For which start of a runner a token was made; read, not checked: that is the control plane's part."""
+def owner_in(token: Secret) -> Owner:
+    """For which start of which runner a token was made; read, not checked: that is the control plane's part."""
     parts = token.reveal().split(".")
     with contextlib.suppress(IndexError, binascii.Error, msgspec.MsgspecError):
-        return Incarnation(msgspec.json.decode(base64.urlsafe_b64decode(parts[1] + "=="), type=_Said).inc)
+        said = msgspec.json.decode(base64.urlsafe_b64decode(parts[1] + "=="), type=_Said)
+        return Owner(RunnerId(said.sub), Incarnation(said.inc))
     raise TokenUnusable

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from streamward.model.errors import StreamwardError
 from streamward.model.ids import CameraId
 
 
@@ -41,3 +42,44 @@ class LeasesRenewed:
     """The control plane answered a renewal, so long after it was asked."""
 
     duration_ms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerSpawn:
+    """A Worker was started (S0-075), which took so long."""
+
+    shard_id: str
+    duration_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerNotSpawned:
+    """A Worker could not be started; it is tried again."""
+
+    shard_id: str
+    error: StreamwardError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerExited:
+    """A Worker ended, by its own code or by a signal."""
+
+    shard_id: str
+    pid: int
+    code: int | None
+    signal: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerStuck:
+    """A Worker said nothing for too long, and was killed."""
+
+    worker: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamShown:
+    """The first frame of a camera in a Worker, under that generation."""
+
+    camera_id: CameraId
+    version: int

@@ -31,6 +31,7 @@ from streamward.runner.parts import LastWord
 from streamward.runtime.channel import Channel
 
 TELL_EVERY = 0.2  # seconds
+SILENT_AT_MOST = 1.0  # seconds: who says nothing is stuck
 ORPHANED_FOR = 1.0  # seconds in which a Worker without a Manager ends its connections
 
 
@@ -54,6 +55,7 @@ class Obeying:
         self._worker: Obedient | None = None
         self._reports: list[StreamReport] = []
         self._failures: list[StreamFailed] = []
+        self._quiet = 0  # ticks without a word
         self._turns: dict[CameraId, asyncio.Task[None]] = {}
 
     async def obey(self, worker: Obedient) -> None:
@@ -65,7 +67,9 @@ class Obeying:
 
     async def tick(self) -> float:
         """Tells what has gathered, and ends what was not fed."""
-        if self._reports or self._failures:
+        self._quiet += 1
+        if self._reports or self._failures or self._quiet * TELL_EVERY >= SILENT_AT_MOST:
+            self._quiet = 0
             self.say(Told(reports=self._reports, failures=self._failures))
             self._reports, self._failures = [], []
         if self._worker is not None:

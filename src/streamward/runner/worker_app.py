@@ -45,7 +45,7 @@ from streamward.protocol import shards, worker_link
 from streamward.protocol.shards import ObjectsAt, ShardConfig, Source
 from streamward.protocol.worker_link import Began, WorkerExit
 from streamward.runner.alone import Alone
-from streamward.runner.badge import Badge, GivenToken, ProvenToken, Speaker, incarnation_in
+from streamward.runner.badge import Badge, GivenToken, ProvenToken, Speaker, owner_in
 from streamward.runner.dialing import Host
 from streamward.runner.ending import Ending
 from streamward.runner.facts import LeasesRenewed
@@ -330,7 +330,7 @@ def _badge(
 ) -> tuple[Badge, Incarnation]:
     """What proves who this runner is, and which start of it this is."""
     if place.token is not None:
-        return GivenToken(place.token.secret), incarnation_in(place.token.secret)
+        return GivenToken(place.token.secret), owner_in(place.token.secret).incarnation
     if place.identity_file is None:
         raise NoLeases
     incarnation = Incarnation(config.incarnation or secrets.token_hex(8))

@@ -153,6 +153,25 @@ class LogSettings(Part):
     ] = "info"
 
 
+class RunnerSettings(Part):
+    """What a runner is and does."""
+
+    id: Annotated[
+        str | None,
+        Field(pattern=r"^[A-Za-z0-9_-]{1,64}$", description="The runner's id; without it that of its identity"),
+    ] = None
+    site: Annotated[
+        str | None, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$", description="The only site that it serves; without it all")
+    ] = None
+    detector: Annotated[
+        str, Field(min_length=1, description="What looks at cameras that name no detector of their own")
+    ] = "colour"
+    max_fps: Annotated[
+        float, Field(gt=0, le=240, description="Frames a second that are looked at, of cameras that name no number")
+    ] = 6.0
+    grace_s: Annotated[float, Field(gt=0, le=600, description="Seconds that Workers have to end in good order")] = 10.0
+
+
 class Settings(BaseSettings):
     """All settings of a process."""
 
@@ -203,6 +222,24 @@ class Settings(BaseSettings):
     tls: TlsSettings = TlsSettings()
     lease: LeaseSettings = LeaseSettings()
     log: LogSettings = LogSettings()
+    runner: RunnerSettings = RunnerSettings()
+    capacity_streams: Annotated[
+        int | None,
+        Field(ge=1, le=10_000, description="Cameras that a runner takes; without it what an operator set, else 40"),
+    ] = None
+    target_streams_per_shard: Annotated[int, Field(ge=1, le=64, description="Cameras that share a Worker")] = 12
+    readiness_quorum_pct: Annotated[
+        int, Field(ge=1, le=100, description="Percent of its cameras that must stream for a Worker to be ready")
+    ] = 80
+    status_summary_interval_s: Annotated[
+        float, Field(gt=0, le=3600, description="Seconds between two reports of a stream that has not changed")
+    ] = 5.0
+    prom_manager_port: Annotated[
+        int, Field(ge=0, le=65535, description="Loopback port of a runner's own metrics; 0 or taken: one that is free")
+    ] = 9107
+    prom_worker_port: Annotated[
+        int, Field(ge=0, le=65535, description="Loopback port of its Workers' metrics; 0 or taken: one that is free")
+    ] = 9108
     config: Annotated[
         Path | None,
         Field(

@@ -28,7 +28,7 @@ def test_what_it_holds_without_knowing_is_given_back():
     unknown = (Named(OTHER, TWO), Named(CAMERA, ONE))
     talk.answer(AskKind.RENEW, renewed(CAMERA, now=12.0, unlisted=unknown), now=12.1)
     assert talk.released(12.1) == (Named(OTHER, TWO),)
-    assert talk.holder.held(12.1) == [CAMERA]
+    assert list(talk.holder.held(12.1)) == [CAMERA]
 
 
 def test_what_an_acquire_under_way_may_just_have_earned_is_not_given_back():
@@ -71,7 +71,7 @@ def test_an_answer_to_a_release_leaves_alone_what_was_granted_anew_meanwhile():
     talk.poll(10.5)
     talk.acquired(CAMERA, now=10.6, generation=TWO)
     talk.answer(AskKind.RELEASE, Released((CAMERA,)), now=10.7)
-    assert talk.holder.holds(CAMERA, 10.7) == TWO
+    assert talk.generation(10.7) == TWO
 
 
 def test_a_release_says_until_when_it_stamped_also_if_that_lies_ahead_of_now():
@@ -100,7 +100,7 @@ def test_a_generation_that_was_given_back_is_not_revived(kind):
         AskKind.RENEW: renewed(CAMERA, now=12.0),
     }
     talk.answer(kind, answers[kind], now=12.2)
-    assert talk.holder.held(12.2) == []
+    assert list(talk.holder.held(12.2)) == []
 
 
 def test_a_newer_generation_ends_the_giving_back_of_an_older_one():
@@ -108,7 +108,7 @@ def test_a_newer_generation_ends_the_giving_back_of_an_older_one():
     talk.holder.drop(CAMERA, 10.5)
     talk.acquired(CAMERA, now=10.6, generation=TWO)
     assert AskKind.RELEASE not in talk.poll(11.7)
-    assert talk.holder.holds(CAMERA, 11.7) == TWO
+    assert talk.generation(11.7) == TWO
 
 
 @pytest.mark.parametrize("flags", [Flags(capacity=10, cordoned=True), Flags(capacity=10, drain=DrainMode.SOFT)])
@@ -124,11 +124,11 @@ def test_a_soft_drain_gives_back_a_few_at_a_time():
     talk = holding(*cameras, now=10.0)
     talk.flags(Flags(capacity=10, drain=DrainMode.SOFT), now=11.0)
     talk.poll(11.1)
-    assert talk.holder.held(11.1) == list(cameras[SOFT_DRAIN_BATCH:])
+    assert list(talk.holder.held(11.1)) == list(cameras[SOFT_DRAIN_BATCH:])
     talk.poll(13.0)
-    assert talk.holder.held(13.0) == list(cameras[SOFT_DRAIN_BATCH:])
+    assert list(talk.holder.held(13.0)) == list(cameras[SOFT_DRAIN_BATCH:])
     talk.poll(13.1)
-    assert talk.holder.held(13.1) == []
+    assert list(talk.holder.held(13.1)) == []
 
 
 def test_a_hard_drain_gives_everything_back_now():
@@ -136,7 +136,7 @@ def test_a_hard_drain_gives_everything_back_now():
     talk = holding(*cameras, now=10.0)
     talk.flags(Flags(capacity=10, drain=DrainMode.HARD), now=11.0)
     assert len(talk.released(11.1)) == 9
-    assert talk.holder.held(11.1) == []
+    assert list(talk.holder.held(11.1)) == []
 
 
 def test_a_superseded_incarnation_holds_nothing_and_asks_nothing_for_ever():
@@ -145,7 +145,7 @@ def test_a_superseded_incarnation_holds_nothing_and_asks_nothing_for_ever():
     acquire = talk.last(AskKind.ACQUIRE)
     talk.answer(AskKind.RENEW, Denied(DenialReason.INCARNATION_ENDED), now=12.1)
     talk.holder.receive(acquire, Acquired(at=at(12), leases=(Kept(OTHER, ONE, TTL),), more=False), 12.2)
-    assert (talk.holder.state, talk.holder.held(12.2)) == (HolderState.ENDED, [])
+    assert (talk.holder.state, list(talk.holder.held(12.2))) == (HolderState.ENDED, [])
     assert (talk.poll(99.0), talk.holder.next_due()) == ([], math.inf)
 
 
@@ -153,7 +153,7 @@ def test_any_other_denial_changes_nothing():
     talk = holding(now=10.0)
     talk.poll(12.0)
     talk.answer(AskKind.ACQUIRE, Denied(DenialReason.RUNNER_CORDONED), now=12.1)
-    assert (talk.holder.state, talk.holder.held(12.1)) == (HolderState.SERVING, [CAMERA])
+    assert (talk.holder.state, list(talk.holder.held(12.1))) == (HolderState.SERVING, [CAMERA])
 
 
 def test_what_was_lost_and_came_back_with_its_camera_is_given_back_with_its_last_stamp():
@@ -174,3 +174,30 @@ def test_a_grant_that_was_never_heard_of_is_given_back_without_a_stamp():
     talk.answer(AskKind.ACQUIRE, Acquired(at=at(12), leases=(), more=False), now=12.1)
     talk.answer(AskKind.RENEW, renewed(now=12.0, lost=(CAMERA,), unlisted=(Named(CAMERA, TWO),)), now=12.1)
     assert talk.released(12.2) == (Named(CAMERA, TWO),)
+
+
+def test_who_leaves_gives_everything_back_takes_nothing_more_and_has_then_ended():
+    talk = Talk().acquired(CAMERA, OTHER, now=10.0)
+    talk.holder.leave(11.0)
+    assert (talk.holder.state, talk.holder.held(11.0)) == (HolderState.LEAVING, {})
+    assert {named.camera_id for named in talk.released(11.0)} == {CAMERA, OTHER}
+    talk.holder.wake(11.1)
+    assert AskKind.ACQUIRE not in talk.poll(11.1)
+    talk.answer(AskKind.RELEASE, Released((CAMERA, OTHER)), now=11.2)
+    assert talk.holder.state is HolderState.ENDED
+    talk.holder.leave(11.3)
+    assert talk.holder.state is HolderState.ENDED
+
+
+def test_what_is_granted_to_somebody_who_leaves_is_given_back_too():
+    talk = Talk()
+    talk.holder.wake(10.0)
+    talk.poll(10.0)
+    talk.holder.leave(10.1)
+    assert talk.holder.state is HolderState.ENDED  # there was nothing to give back
+    talk = Talk().acquired(OTHER, now=10.0)
+    talk.holder.wake(10.2)
+    talk.poll(10.2)
+    talk.holder.leave(10.3)
+    talk.answer(AskKind.ACQUIRE, Acquired(at=at(10.4), leases=(Kept(CAMERA, ONE, TTL),), more=False), now=10.4)
+    assert {named.camera_id for named in talk.released(10.5)} == {CAMERA, OTHER}

@@ -108,7 +108,8 @@ class Story:
             self.given_back[named.camera_id] = max(self.given_back[named.camera_id], named.generation)
 
     def drop(self, camera_id: CameraId) -> None:
-        self.given_back[camera_id] = self.holder.holds(camera_id, self.now) or self.given_back[camera_id]
+        held = self.holder.held(self.now).get(camera_id)
+        self.given_back[camera_id] = held.generation if held else self.given_back[camera_id]
         self.holder.drop(camera_id, self.now)
 
     def wait(self, seconds: float) -> None:

@@ -98,13 +98,13 @@ class Watcher:
     def believes(self, process: RunnerProcess) -> None:
         """Checks a process's trust against the store, after an answer changed it."""
         now = process.now()
-        for camera_id in process.holder.held(now):
+        for camera_id, held in process.holder.held(now).items():
             lease = self.database.leases.get(camera_id, Lease(camera_id=camera_id))
-            if lease.owner != process.holder.owner or lease.generation != process.holder.holds(camera_id, now):
+            if lease.owner != process.holder.owner or lease.generation != held.generation:
                 self._fail(
                     "trusts what it does not own",
                     f"{process.holder.owner.incarnation} on {camera_id}, generation "
-                    f"{process.holder.holds(camera_id, now)}; the store has {lease.generation} of {lease.owner}",
+                    f"{held.generation}; the store has {lease.generation} of {lease.owner}",
                 )
 
     def all_owned(self, wanted: Iterable[CameraId], *, room: int) -> None:
@@ -136,11 +136,12 @@ class Watcher:
                 self._no_trust(process, camera_id)
 
     def _no_trust(self, process: RunnerProcess, camera_id: CameraId) -> None:
-        held = process.holder.holds(camera_id, process.now())
+        held = process.holder.held(process.now()).get(camera_id)
         if held is not None:
             self._fail(
                 "two owners at once",
-                f"{camera_id} was granted anew while {process.holder.owner.incarnation} trusts generation {held}",
+                f"{camera_id} was granted anew while {process.holder.owner.incarnation} trusts generation "
+                f"{held.generation}",
             )
 
     def _fail(self, invariant: str, detail: str) -> None:

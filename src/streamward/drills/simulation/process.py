@@ -161,7 +161,7 @@ class RunnerProcess:
             self._publish(camera_id, now)
 
     def _cameras(self, now: float) -> list[CameraId]:
-        return self.holder.cameras(now) if isinstance(self.holder, Stubborn) else self.holder.held(now)
+        return self.holder.cameras(now) if isinstance(self.holder, Stubborn) else list(self.holder.held(now))
 
     def _publication(self, camera_id: CameraId, arrived: float) -> Callable[[], None]:
         return lambda: self._publish(camera_id, arrived)

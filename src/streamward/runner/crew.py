@@ -1,0 +1,192 @@
+"""A Manager's Workers: who sits where, what each was told, and what they say.
+
+A seat is a Worker's process and its channel. It has a shard from its Begin on; before that it is the spare. What runs
+in it is known by what it was told and by what it said since: a camera leaves a seat when the Worker says that it has
+stopped, or is dead.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from streamward.leases import supervision
+from streamward.leases.held import Held
+from streamward.leases.reconcile import Running
+from streamward.model.ids import CameraId, ShardId
+from streamward.protocol import codec, worker_link
+from streamward.protocol.shards import ShardConfig, Source
+from streamward.protocol.spawning import Exited
+from streamward.protocol.worker_link import Add, Began, Begin, Drain, Drop, Feed, Order, Word, fed
+from streamward.runner.spawner import Spawnling
+from streamward.runtime.blame import Board
+from streamward.runtime.channel import Channel
+from streamward.runtime.clock import Clock
+
+SILENT_FOR = 10.0  # seconds without a word after which a Worker counts as stuck, and is killed
+
+
+class Spawning(Protocol):
+    """What starts processes."""
+
+    async def spawn(self, log: int) -> Spawnling: ...
+    def stop(self, number: int, *, grace: float) -> None: ...
+
+
+@dataclass(slots=True, eq=False)
+class Seat:
+    """One Worker."""
+
+    number: int
+    pid: int
+    channel: Channel
+    board: Board
+    born_at: float  # boot-time
+    heard_at: float
+    listening: "asyncio.Task[None] | None" = None
+    shard_id: ShardId | None = None
+    port: int | None = None  # of its HTTP; None: it has not begun
+    is_ending: bool = False
+    cameras: dict[CameraId, Running] = field(default_factory=dict)
+
+    def begin(self, shard_id: ShardId, config: ShardConfig) -> None:
+        """The spare, or one that was just born, takes a shard."""
+        self.shard_id = shard_id
+        self.tell(Begin(config=config))
+
+    def add(self, source: Source, running: Running) -> None:
+        """A camera begins."""
+        self.cameras[CameraId(source.camera_uuid)] = running
+        self.tell(Add(source=source))
+
+    def drop(self, camera_id: CameraId) -> None:
+        """A camera ends; it has when the Worker says so."""
+        running = self.cameras.get(camera_id)
+        if running is not None and not running.is_stopping:
+            self.cameras[camera_id] = replace(running, is_stopping=True)
+            self.tell(Drop(camera_uuid=camera_id))
+
+    def feed(self, held: Mapping[CameraId, Held]) -> None:
+        """Tells it until when it may run what it has."""
+        leases = [fed(camera_id, held[camera_id]) for camera_id in self.cameras if camera_id in held]
+        if leases and not self.is_ending:
+            self.tell(Feed(leases=leases))
+
+    def tell(self, order: Order) -> None:
+        """Sends an order; nobody waits for it."""
+        self.channel.send(codec.encode(order))
+
+
+class Crew:
+    """All Workers of one Manager; `on_word` and `on_gone` are called in the event loop and must not wait."""
+
+    def __init__(
+        self,
+        spawner: Spawning,
+        *,
+        log: int,
+        grace: float,
+        clock: Clock,
+        on_word: Callable[[Seat, Word], None],
+        on_gone: Callable[[Seat, Exited], None],
+    ) -> None:
+        self._spawner = spawner
+        self._log = log
+        self._grace = grace
+        self._clock = clock
+        self._on_word = on_word
+        self._on_gone = on_gone
+        self._seats: dict[int, Seat] = {}
+        self._dead: dict[int, Exited] = {}  # whose birth is still to be told
+        self._starting: set[ShardId | None] = set()
+
+    @property
+    def seats(self) -> Mapping[int, Seat]:
+        """Every Worker that lives, by its number."""
+        return self._seats
+
+    def workers(self) -> list[supervision.Worker]:
+        """As the plan of processes sees them; those that are just being born count as there."""
+        born = [
+            supervision.Worker(number=each.number, shard_id=each.shard_id, is_ready=True, is_ending=each.is_ending)
+            for each in self._seats.values()
+        ]
+        return born + [supervision.Worker(number=1 << 60, shard_id=each) for each in self._starting]
+
+    def by_shard(self) -> dict[ShardId, int]:
+        """Which Worker takes orders for a shard."""
+        return {
+            each.shard_id: each.number
+            for each in self._seats.values()
+            if each.shard_id is not None and each.port is not None and not each.is_ending
+        }
+
+    def running(self) -> dict[CameraId, Running]:
+        """Where each camera runs."""
+        return {camera_id: each for seat in self._seats.values() for camera_id, each in seat.cameras.items()}
+
+    async def start(self, shard_id: ShardId | None, config: ShardConfig | None) -> None:
+        """One more process, for a shard or as the spare; raises SpawnRefused and ForkServerGone."""
+        self._starting.add(shard_id)
+        try:
+            born = await self._spawner.spawn(self._log)
+        finally:
+            self._starting.discard(shard_id)
+        now = self._clock.boot()
+        seat = Seat(born.number, born.pid, await Channel.over(born.channel), born.board, now, now)
+        if (dead := self._dead.pop(born.number, None)) is not None:
+            await seat.channel.close()
+            self._on_gone(seat, dead)
+            return
+        self._seats[born.number] = seat
+        seat.listening = asyncio.get_running_loop().create_task(self._listen(seat), name=f"worker {born.number}")
+        if shard_id is not None and config is not None:
+            seat.begin(shard_id, config)
+
+    def end(self, number: int) -> None:
+        """A Worker drains, and is ended by force when its grace is over."""
+        seat = self._seats.get(number)
+        if seat is not None and not seat.is_ending:
+            seat.is_ending = True
+            seat.tell(Drain())
+            self._spawner.stop(number, grace=self._grace)
+
+    def kill_stuck(self) -> list[int]:
+        """Ends Workers that have said nothing for too long; a spare has nothing to say."""
+        now = self._clock.boot()
+        stuck = [each for each in self._seats.values() if each.shard_id and now - each.heard_at > SILENT_FOR]
+        for seat in stuck:
+            seat.heard_at = now
+            self._spawner.stop(seat.number, grace=0.0)
+        return [seat.number for seat in stuck]
+
+    def exited(self, news: Exited) -> None:
+        """A Worker is dead."""
+        seat = self._seats.pop(news.worker, None)
+        if seat is None:
+            self._dead[news.worker] = news  # it died before its birth was told
+            return
+        if seat.listening is not None:
+            seat.listening.cancel()
+        self._on_gone(seat, news)
+        with contextlib.suppress(BufferError):
+            seat.board.close()
+
+    async def close(self) -> None:
+        """Lets go of all channels."""
+        seats, self._seats = list(self._seats.values()), {}
+        for seat in seats:
+            if seat.listening is not None:
+                seat.listening.cancel()
+            await seat.channel.close()
+
+    async def _listen(self, seat: Seat) -> None:
+        while (content := await seat.channel.receive()) is not None:
+            word = worker_link.read_word(content)
+            seat.heard_at = self._clock.boot()
+            if isinstance(word, Began):
+                seat.port = word.port
+            self._on_word(seat, word)
+            if isinstance(word, worker_link.Stopped):
+                seat.cameras.pop(CameraId(word.camera_uuid), None)

@@ -1,0 +1,67 @@
+"""A runner's first dials: each costs a token of its site, once for each generation, and is told when it has ended."""
+
+import asyncio
+
+from streamward.leases.policy import RENEW_TIMEOUT
+from streamward.model.ids import CameraId, Generation, SiteId
+from streamward.protocol.problem import Problem
+from streamward.protocol.sites import DialFinished, DialToken, NamedDial
+from streamward.runner.own_leases import Control
+from streamward.runtime.clock import Clock
+
+_RETRY = 1.0  # seconds, if nobody says when
+
+
+class DialTokens:
+    """Asks for them, and knows who has one."""
+
+    def __init__(self, control: Control, *, clock: Clock) -> None:
+        self._control = control
+        self._clock = clock
+        self._has: dict[CameraId, Generation] = {}
+        self._ask_at: dict[CameraId, float] = {}  # boot-time
+        self._sites: dict[CameraId, SiteId] = {}
+        self._ended: set[CameraId] = set()  # and not told yet
+
+    def has(self, camera_id: CameraId, generation: Generation) -> bool:
+        """Whether a camera may be dialed under that generation."""
+        return self._has.get(camera_id) == generation
+
+    def is_due(self, camera_id: CameraId) -> bool:
+        """Whether it is worth asking now."""
+        return self._clock.boot() >= self._ask_at.get(camera_id, 0.0)
+
+    async def take(self, camera_id: CameraId, site_id: SiteId, generation: Generation) -> bool:
+        """Asks for a token, unless it has one; returns whether it has one now."""
+        if self.has(camera_id, generation) or not self.is_due(camera_id):
+            return self.has(camera_id, generation)
+        message = NamedDial(camera_uuid=camera_id, version=generation)
+        path = f"/v1/sites/{site_id}/budget/consume"
+        answer = await self._control.post(path, message, DialToken, within=RENEW_TIMEOUT)
+        if not isinstance(answer, DialToken):
+            wait = answer.retry_in_ms if isinstance(answer, Problem) else None
+            self._ask_at[camera_id] = self._clock.boot() + (_RETRY if wait is None else wait / 1000)
+            return False
+        self._has[camera_id], self._sites[camera_id] = generation, site_id
+        return True
+
+    def ended(self, camera_id: CameraId) -> None:
+        """A dial has connected or failed."""
+        if camera_id in self._has:
+            self._ended.add(camera_id)
+
+    def forget(self, camera_id: CameraId) -> None:
+        """A camera that is not held any more."""
+        for known in (self._has, self._ask_at, self._sites):
+            known.pop(camera_id, None)
+        self._ended.discard(camera_id)
+
+    async def tell(self) -> None:
+        """Says which dials have ended; one that cannot be told ends by itself."""
+        ended, self._ended = self._ended, set()
+        await asyncio.gather(*map(self._finish, ended))
+
+    async def _finish(self, camera_id: CameraId) -> None:
+        message = NamedDial(camera_uuid=camera_id, version=self._has[camera_id])
+        path = f"/v1/sites/{self._sites[camera_id]}/budget/done"
+        await self._control.post(path, message, DialFinished, within=RENEW_TIMEOUT)

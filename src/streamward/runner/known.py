@@ -1,0 +1,126 @@
+"""What a Manager knows of the cameras that it holds: where they are, what they log in with, what their sites allow.
+
+A source is told with the grant, and again when the camera was changed; its revision rises when it differs.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from streamward.leases.sharding import OwnedCamera
+from streamward.model.ids import CameraId, Generation, SiteId, TenantId
+from streamward.model.secret import Secret
+from streamward.protocol import shards
+from streamward.protocol.fields import ClearText
+from streamward.protocol.leases import AcquiredCamera, CameraSource
+from streamward.protocol.sites import SiteDetails, SourceRules
+
+ASK_WITHIN = 3.0  # seconds
+
+
+class Asking(Protocol):
+    """The control plane, as far as things are read."""
+
+    async def get(self, path: str, kind: type[Any], *, within: float) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """One camera."""
+
+    tenant_id: TenantId
+    site_id: SiteId
+    source: CameraSource | None  # None: its credential cannot be opened
+    revision: int
+
+
+class KnownCameras:
+    """All that were granted."""
+
+    def __init__(self, control: Asking) -> None:
+        self._control = control
+        self._cameras: dict[CameraId, Known] = {}
+        self._rules: dict[SiteId, SourceRules] = {}
+
+    def granted(self, lease: AcquiredCamera) -> None:
+        """A camera that the runner holds now."""
+        self._note(CameraId(lease.camera_uuid), TenantId(lease.tenant_id), SiteId(lease.site_id), source=lease.source)
+
+    def owned(self, camera_id: CameraId) -> OwnedCamera | None:
+        """What the planner needs to know; None: nothing is known of it."""
+        known = self._cameras.get(camera_id)
+        if known is None:
+            return None
+        return OwnedCamera(camera_id=camera_id, tenant_id=known.tenant_id, site_id=known.site_id)
+
+    def revision(self, camera_id: CameraId) -> int | None:
+        """Of its source; None: it cannot be dialed, for its credential or its site's rules are not known."""
+        known = self._cameras.get(camera_id)
+        if known is None or known.source is None or known.site_id not in self._rules:
+            return None
+        return known.revision
+
+    def site(self, camera_id: CameraId) -> SiteId:
+        """Where it stands."""
+        return self._cameras[camera_id].site_id
+
+    def missing_sites(self) -> set[SiteId]:
+        """Sites whose rules were never told."""
+        return {known.site_id for known in self._cameras.values()} - self._rules.keys()
+
+    @property
+    def sites(self) -> set[SiteId]:
+        """Those of all known cameras."""
+        return {known.site_id for known in self._cameras.values()}
+
+    def source(self, camera_id: CameraId, *, generation: Generation, epoch: int) -> shards.Source:
+        """A camera as its Worker is told of it."""
+        known = self._cameras[camera_id]
+        assert known.source is not None
+        rules = self._rules[known.site_id]
+        return shards.Source(
+            camera_uuid=camera_id,
+            url=ClearText(Secret(known.source.rtsp_url)),
+            site_id=known.site_id,
+            tenant_id=known.tenant_id,
+            username=known.source.username,
+            password=known.source.password,
+            credential_version=known.source.credential_version,
+            generation=generation,
+            epoch=epoch,
+            max_fps=known.source.max_fps,
+            detector=known.source.detector,
+            allow=rules.allow,
+            deny=rules.deny,
+            kinds=list(rules.kinds),
+        )
+
+    async def reread(self, camera_id: CameraId) -> None:
+        """Asks for a source that may have changed."""
+        known = self._cameras.get(camera_id)
+        if known is None:
+            return
+        told = await self._control.get(f"/v1/cameras/{camera_id}/source", CameraSource, within=ASK_WITHIN)
+        if isinstance(told, CameraSource):
+            self._note(camera_id, known.tenant_id, known.site_id, source=told)
+
+    async def reread_site(self, site_id: SiteId) -> None:
+        """Asks for what a site allows; cameras of a site whose rules have changed are dialed anew."""
+        told = await self._control.get(f"/v1/sites/{site_id}", SiteDetails, within=ASK_WITHIN)
+        if not isinstance(told, SiteDetails) or self._rules.get(site_id) == told.sources:
+            return
+        is_new = site_id not in self._rules
+        self._rules[site_id] = told.sources
+        for camera_id, known in self._cameras.items():
+            if known.site_id == site_id and not is_new:
+                self._cameras[camera_id] = _changed(known)
+
+    def _note(self, camera_id: CameraId, tenant_id: TenantId, site_id: SiteId, *, source: CameraSource | None) -> None:
+        before = self._cameras.get(camera_id)
+        told = Known(tenant_id=tenant_id, site_id=site_id, source=source, revision=before.revision if before else 1)
+        if before is not None and before != told:
+            told = _changed(told)
+        self._cameras[camera_id] = told
+
+
+def _changed(known: Known) -> Known:
+    return Known(tenant_id=known.tenant_id, site_id=known.site_id, source=known.source, revision=known.revision + 1)

@@ -1,0 +1,370 @@
+"""The Manager of one host: holds leases, and has exactly what it holds run by its Workers.
+
+    control plane ⇄ holder ─held→ shards ─→ processes ─→ cameras in them      one look every time something happens
+                       ↑ releases wait until nothing is made any more
+
+The decisions are pure (`leases.holder`, `sharding`, `quarantine`, `supervision`, `reconcile`); here they are applied.
+The Manager waits for no Worker: what it tells them goes into channels, and what they say comes back as words.
+
+Guaranteed: a lease is given back only when its camera has stopped, or the process that ran it is dead; Workers are told
+absolute deadlines, and end by themselves what is not fed.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from streamward.leases import supervision
+from streamward.leases.held import Held
+from streamward.leases.holder import Holder, HolderState, Releasing
+from streamward.leases.policy import RENEW_TIMEOUT
+from streamward.leases.quarantine import Quarantine, is_crash
+from streamward.leases.reconcile import AddCamera, DropCamera, Running, Wanted, reconcile
+from streamward.leases.sharding import DEFAULT_TARGET, Shard, assign
+from streamward.leases.store import Named
+from streamward.leases.supervision import NEVER_DIED, EndWorker, GiveSpare, Past, Restarts, StartWorker
+from streamward.model.ids import CameraId, Generation, ShardId, TenantId
+from streamward.protocol.leases import CamerasAcquired, CamerasReleased, ReleaseAll
+from streamward.protocol.logins import AskLogins, LoginAnswers
+from streamward.protocol.runner_link import Reply
+from streamward.protocol.shards import ShardConfig
+from streamward.protocol.spawning import Exited
+from streamward.protocol.streams import StreamReport
+from streamward.protocol.worker_link import (
+    DialEnded,
+    LoginsAnswered,
+    LoginsAsked,
+    Showing,
+    Stopped,
+    Told,
+    Word,
+)
+from streamward.runner import facts
+from streamward.runner.crew import Crew, Seat, Spawning
+from streamward.runner.dial_tokens import DialTokens
+from streamward.runner.known import KnownCameras
+from streamward.runner.lease_line import LeaseLine
+from streamward.runner.own_leases import Control
+from streamward.runner.spawner import ForkServerGone, SpawnRefused
+from streamward.runtime.clock import Clock
+from streamward.runtime.journal import Journal
+
+LOOK_EVERY = 0.25  # seconds, if nothing happens before
+SPARE = "spare"  # in the place of a shard, where one is named
+_GRACE_MARGIN = 1.0  # seconds that a Worker has beyond its own grace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Moments:
+    """Until when something may have been made under a camera's newest generation, by the database's time."""
+
+    generation: Generation | None = None
+    lead: datetime | None = None  # the database's time when boot-time was 0, on the late side
+    made_until: datetime | None = None  # as Workers told
+
+    def heard(self, lease: Held) -> "_Moments":
+        """Events were or will be dated by this answer, too."""
+        lead = lease.database_time(0.0)
+        if lease.generation != self.generation or self.lead is None:
+            return _Moments(generation=lease.generation, lead=lead)
+        return replace(self, lead=max(lead, self.lead))
+
+    def made(self, until: datetime) -> "_Moments":
+        """The last event of a Worker."""
+        return replace(self, made_until=until if self.made_until is None else max(until, self.made_until))
+
+    def latest(self, now: float) -> datetime | None:
+        """The latest moment that anything can have been dated until now; None: nothing was made."""
+        return None if self.lead is None else self.lead + timedelta(seconds=now)
+
+
+_NEVER = _Moments()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManagerSpec:
+    """How a Manager works."""
+
+    template: ShardConfig  # what all its shards have in common; shard, tenant and cameras are filled in
+    target: int = DEFAULT_TARGET
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManagerParts:
+    """What it is put together from."""
+
+    holder: Holder
+    control: Control
+    known: KnownCameras
+    spawner: Spawning
+    clock: Clock
+    journal: Journal
+    log: int  # descriptor that Workers write their lines to
+
+
+class Manager:
+    """One host's; a service runs its ticks."""
+
+    def __init__(self, spec: ManagerSpec, parts: ManagerParts) -> None:
+        self._spec = spec
+        self._parts = parts
+        self._holder = parts.holder
+        self._known = parts.known
+        self._clock = parts.clock
+        self.crew = Crew(
+            parts.spawner,
+            log=parts.log,
+            grace=spec.template.grace_timeout_s + _GRACE_MARGIN,
+            clock=parts.clock,
+            on_word=self._heard,
+            on_gone=self._gone,
+        )
+        self._line = LeaseLine(
+            parts.holder, parts.control, clock=parts.clock, journal=parts.journal, stopping=self._stopping
+        )
+        self.dials = DialTokens(parts.control, clock=parts.clock)
+        self.reports: dict[CameraId, StreamReport] = {}  # to be told to the control plane
+        self.poke: Callable[[], None] = lambda: None
+        self.shards: list[Shard] = []
+        self._quarantine = Quarantine()
+        self._past: dict[ShardId | None, Restarts] = {}
+        self._epochs: dict[CameraId, int] = {}
+        self._moments: dict[CameraId, _Moments] = {}
+        self._fed: dict[CameraId, Held] = {}
+        self._is_leaving = False
+        self._changed = asyncio.Event()
+        self._doing: set[asyncio.Task[None]] = set()
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether it holds nothing for good: it has left, or another start of this runner has taken its place."""
+        return self._holder.state is HolderState.ENDED
+
+    @property
+    def is_superseded(self) -> bool:
+        """Whether another start of this runner has taken its place."""
+        return self.is_ended and not self._is_leaving
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is held any more, and nothing runs."""
+        return self.is_ended and not self.crew.running()
+
+    async def tick(self) -> float:
+        """One look at everything."""
+        now = self._clock.boot()
+        self._line.send_due(self._answered)
+        self._quarantine = self._quarantine.trusted(now)
+        self._plan_shards(now)
+        self._plan_processes(now)
+        self._plan_cameras(now)
+        self._feed()
+        for number in self.crew.kill_stuck():
+            self._parts.journal.record(facts.WorkerStuck(worker=number))
+        return max(0.0, min(LOOK_EVERY, self._holder.next_due() - self._clock.boot()))
+
+    def wake(self) -> None:
+        """Something may be free, or has changed."""
+        self._holder.wake(self._clock.boot())
+        self.poke()
+
+    def leave(self) -> None:
+        """Takes nothing more, and gives everything back as its cameras stop."""
+        self._is_leaving = True
+        self._holder.leave(self._clock.boot())
+        self.poke()
+
+    async def finish(self) -> None:
+        """Ends every Worker, and the incarnation; to be called when it is empty, or there is no more time."""
+        for number in list(self.crew.seats):
+            self.crew.end(number)
+        while self.crew.seats:
+            self._changed.clear()
+            await self._changed.wait()
+        owner = self._holder.owner
+        message = ReleaseAll(runner_id=owner.runner_id, incarnation=owner.incarnation)
+        if not self.is_superseded:
+            self._holder.end()
+            await self._parts.control.post("/v1/runners/release-all", message, CamerasReleased, within=2.0)
+
+    async def close(self) -> None:
+        """Lets go of everything."""
+        await self._line.close()
+        for task in self._doing:
+            task.cancel()
+        await asyncio.gather(*self._doing, return_exceptions=True)
+        await self.crew.close()
+
+    def _plan_shards(self, now: float) -> None:
+        owned = filter(None, map(self._known.owned, self._holder.held(now)))
+        self.shards = assign(owned, self.shards, target=self._spec.target)
+
+    def _plan_processes(self, now: float) -> None:
+        wanted = self._quarantine.isolate(self.shards)
+        for seat in self.crew.seats.values():
+            past = self._past.get(seat.shard_id, NEVER_DIED)
+            self._past[seat.shard_id] = past.proven(lived_for=now - seat.born_at)
+        by_shard = {shard_id: past for shard_id, past in self._past.items() if shard_id is not None}
+        deaths = Past(by_shard=by_shard, spare=self._past.get(None, NEVER_DIED))
+        tenants = {shard.shard_id: shard.tenant_id for shard in wanted}
+        for action in supervision.plan(wanted, self.crew.workers(), deaths, now=now):
+            if self._is_leaving and not isinstance(action, EndWorker):
+                continue
+            match action:
+                case StartWorker(shard_id):
+                    config = None if shard_id is None else self._config(shard_id, tenants[shard_id])
+                    self._do(self._start(shard_id, config))
+                case GiveSpare(number, shard_id):
+                    if (spare := self.crew.seats.get(number)) is not None:
+                        spare.begin(shard_id, self._config(shard_id, tenants[shard_id]))
+                case EndWorker(number):
+                    self.crew.end(number)
+
+    async def _start(self, shard_id: ShardId | None, config: ShardConfig | None) -> None:
+        began = self._clock.boot()
+        try:
+            await self.crew.start(shard_id, config)
+        except (SpawnRefused, ForkServerGone) as error:
+            self._past[shard_id] = self._past.get(shard_id, NEVER_DIED).died(self._clock.boot(), lived_for=0.0)
+            self._parts.journal.record(facts.WorkerNotSpawned(shard_id=shard_id or SPARE, error=error))
+            return
+        duration_ms = round((self._clock.boot() - began) * 1000)
+        self._parts.journal.record(facts.WorkerSpawn(shard_id=shard_id or SPARE, duration_ms=duration_ms))
+        self.poke()
+
+    def _plan_cameras(self, now: float) -> None:
+        wanted = self._wanted(now)
+        for step in reconcile(wanted, self.crew.running(), self.crew.by_shard()):
+            match step:
+                case DropCamera(worker, camera_id):
+                    self._drop(worker, camera_id)
+                case AddCamera(worker, camera_id):
+                    self._add(worker, camera_id, wanted[camera_id])
+
+    def _drop(self, worker: int, camera_id: CameraId) -> None:
+        if (seat := self.crew.seats.get(worker)) is not None:
+            seat.drop(camera_id)
+
+    def _wanted(self, now: float) -> dict[CameraId, Wanted]:
+        found, held = {}, self._holder.held(now)
+        for shard in self._quarantine.isolate(self.shards):
+            for camera_id in shard.cameras:
+                lease, revision = held.get(camera_id), self._known.revision(camera_id)
+                if lease is not None and revision is not None:
+                    found[camera_id] = Wanted(shard_id=shard.shard_id, generation=lease.generation, revision=revision)
+        return found
+
+    def _add(self, worker: int, camera_id: CameraId, wanted: Wanted) -> None:
+        """A camera begins, if its first dial is paid for."""
+        if not self.dials.has(camera_id, wanted.generation):
+            if self.dials.is_due(camera_id):
+                self._do(self._pay(camera_id, wanted.generation))
+            return
+        epoch = self._epochs[camera_id] = self._epochs.get(camera_id, 0) + 1
+        source = self._known.source(camera_id, generation=wanted.generation, epoch=epoch)
+        self._fed.pop(camera_id, None)
+        if (seat := self.crew.seats.get(worker)) is not None:
+            seat.add(source, Running(worker=worker, generation=wanted.generation, revision=wanted.revision))
+
+    async def _pay(self, camera_id: CameraId, generation: Generation) -> None:
+        if await self.dials.take(camera_id, self._known.site(camera_id), generation):
+            self.poke()
+
+    def _feed(self) -> None:
+        """Tells Workers of leases that were heard of since they were last told."""
+        held = self._holder.held(self._clock.boot())
+        for camera_id, lease in held.items():
+            known = self._moments.get(camera_id, _NEVER)
+            self._moments[camera_id] = known.heard(lease)
+        fresh = {camera_id: lease for camera_id, lease in held.items() if self._fed.get(camera_id) != lease}
+        self._fed = held
+        for seat in self.crew.seats.values():
+            seat.feed(fresh)
+
+    def _answered(self, reply: Reply) -> None:
+        if isinstance(reply, CamerasAcquired):
+            for lease in reply.leases:
+                self._known.granted(lease)
+            for site_id in self._known.missing_sites():
+                self._do(self._learn(self._known.reread_site(site_id)))
+        self.poke()
+
+    async def _learn(self, reading: Coroutine[Any, Any, None]) -> None:
+        await reading
+        self.poke()
+
+    def _heard(self, seat: Seat, word: Word) -> None:
+        match word:
+            case Told(reports=reports):
+                self.reports.update({CameraId(report.camera_uuid): report for report in reports})
+                return
+            case DialEnded(camera_uuid=camera_uuid):
+                self.dials.ended(CameraId(camera_uuid))
+                return
+            case LoginsAsked():
+                self._do(self._pass_on(seat, word))
+                return
+            case Stopped(camera_uuid=camera_uuid, made_until=made_until):
+                self._stopped(CameraId(camera_uuid), made_until)
+            case Showing(camera_uuid=camera_uuid):
+                running = seat.cameras.get(CameraId(camera_uuid))
+                generation = 0 if running is None else running.generation
+                self._parts.journal.record(facts.StreamShown(camera_id=CameraId(camera_uuid), version=generation))
+        self.poke()
+
+    async def _pass_on(self, seat: Seat, asked: LoginsAsked) -> None:
+        owner = self._holder.owner
+        message = AskLogins(runner_id=owner.runner_id, incarnation=owner.incarnation, told=asked.told, asks=asked.asks)
+        answer = await self._parts.control.post("/v1/logins", message, LoginAnswers, within=RENEW_TIMEOUT)
+        if isinstance(answer, LoginAnswers):
+            seat.tell(LoginsAnswered(number=asked.number, items=answer.items))
+
+    def _stopped(self, camera_id: CameraId, made_until: datetime | None) -> None:
+        if made_until is not None:
+            self._moments[camera_id] = self._moments.get(camera_id, _NEVER).made(made_until)
+        self._changed.set()
+
+    def _gone(self, seat: Seat, news: Exited) -> None:
+        """A Worker is dead: nothing is made by it any more, whatever it had made until now."""
+        now = self._clock.boot()
+        for camera_id in seat.cameras:
+            self._stopped(camera_id, self._moments.get(camera_id, _NEVER).latest(now))
+        if not seat.is_ending:
+            past = self._past.get(seat.shard_id, NEVER_DIED)
+            self._past[seat.shard_id] = past.died(now, lived_for=now - seat.born_at)
+            if is_crash(news.signal):
+                self._quarantine = self._quarantine.accuse(map(CameraId, seat.board.names()), now=now)
+        shard_id = seat.shard_id or SPARE
+        fact = facts.WorkerExited(shard_id=shard_id, pid=news.pid, code=news.code, signal=news.signal)
+        self._parts.journal.record(fact)
+        self._changed.set()
+        self.poke()
+
+    async def _stopping(self, releasing: Releasing) -> Releasing:
+        """The same release, once none of its cameras runs, with the last moment under each lease."""
+        cameras = {each.camera_id for each in releasing.leases}
+        while running := {each: where for each, where in self.crew.running().items() if each in cameras}:
+            for camera_id, where in running.items():
+                self._drop(where.worker, camera_id)
+            self._changed.clear()
+            await self._changed.wait()
+        for camera_id in cameras:
+            self.dials.forget(camera_id)
+        return Releasing(releasing.owner, tuple(map(self._dated, releasing.leases)))
+
+    def _dated(self, named: Named) -> Named:
+        moments = self._moments.get(named.camera_id, _NEVER)
+        until = moments.made_until if moments.generation == named.generation else None
+        return replace(named, made_until=max(filter(None, (until, named.made_until)), default=None))
+
+    def _config(self, shard_id: ShardId, tenant_id: TenantId) -> ShardConfig:
+        return msgspec.structs.replace(self._spec.template, shard_id=shard_id, tenant=tenant_id, sources=[])
+
+    def _do(self, doing: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(doing)
+        self._doing.add(task)
+        task.add_done_callback(self._doing.discard)

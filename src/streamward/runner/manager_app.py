@@ -1,0 +1,313 @@
+"""A Manager's process put together; its parent starts it (`streamward.runner.parent`).
+
+    parent ─→ Manager ⇄ control plane
+                 └─→ fork server ─→ Workers
+
+SIGTERM: it takes nothing more, its cameras stop, each lease is given back as its camera has stopped, the Workers empty
+their spools, the incarnation ends. Without its parent it does the same within two seconds, or is ended.
+"""
+
+import asyncio
+import contextlib
+import logging
+import secrets
+import signal
+import ssl
+import sys
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from streamward.drivers.buses import open_bus
+from streamward.drivers.control_plane import ControlPlane
+from streamward.drivers.key_pair import StoredIdentity
+from streamward.leases.holder import Holder, HolderSpec
+from streamward.leases.lease import Owner
+from streamward.model.errors import StreamwardError
+from streamward.model.ids import Incarnation, RunnerId, SiteId
+from streamward.model.runner import RunnerSpec
+from streamward.model.secret import Secret
+from streamward.protocol import shards
+from streamward.protocol.fields import ClearText
+from streamward.protocol.ticket import ReleaseTicket, ReleaseTokenGiven
+from streamward.protocol.worker_link import WorkerExit
+from streamward.runner.badge import Badge, GivenToken, ProvenToken, Speaker, owner_in
+from streamward.runner.bulletin import Bulletin, BulletinParts
+from streamward.runner.ending import Ending
+from streamward.runner.facts import LeasesRenewed
+from streamward.runner.known import KnownCameras
+from streamward.runner.manager import Manager, ManagerParts, ManagerSpec
+from streamward.runner.parent_link import END_WITHIN, ParentLink
+from streamward.runner.spawner import ForkSpec, Spawner
+from streamward.runner.ticket_keeper import TicketKeeper
+from streamward.runner.watching import ChangeWatch, FreeWatch, SiteWatch
+from streamward.runtime import log
+from streamward.runtime.clock import Clock, SystemClock
+from streamward.runtime.journal import Journal
+from streamward.runtime.outbox import MessagesPublished
+from streamward.runtime.service import Service
+from streamward.runtime.teller import Teller
+from streamward.settings import Settings
+
+CALLS_AT_ONCE = 32  # to the control plane
+_ENTRY = "streamward.runner.born:live"  # not imported here: a Manager decodes nothing
+_PRELOADED = ("streamward.drivers.bus", "streamward.drivers.amqp")
+_COUNTED = (MessagesPublished, LeasesRenewed)  # as lines they would be many
+_ASK_EVERY = 1.0  # seconds until a control plane that does not answer is asked again
+
+Announce = Callable[[Owner, str], None]
+
+
+class NotEnrolled(StreamwardError):
+    """A host that no control plane knows."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.path = path
+
+    def __str__(self) -> str:
+        return (
+            f"this host is no runner yet: get a code with `streamward runners invite NAME`, then run "
+            f"`streamward enrol URL` here ({self.path} is not there), or set STREAMWARD_TOKEN"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Around:
+    """What a Manager is plugged into."""
+
+    settings: Settings
+    owner: Owner
+    speaker: Speaker
+    clock: Clock
+    journal: Journal
+    ending: Ending
+
+
+async def run(settings: Settings, *, parent_channel: int, announce: Announce) -> WorkerExit:
+    """Holds leases and has them worked on, until it is told to end or somebody else has taken its place."""
+    loop, clock = asyncio.get_running_loop(), SystemClock()
+    loop.set_default_executor(ThreadPoolExecutor(CALLS_AT_ONCE, thread_name_prefix="call"))
+    ending = Ending(grace=settings.runner.grace_s)
+    link = ParentLink.inherited(
+        parent_channel, on_gone=lambda: ending.drain(WorkerExit.ORPHANED, within=END_WITHIN - 0.5)
+    )
+    for each in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(each, ending.drain)
+    control = ControlPlane(settings.control_url, tls=_tls(settings))
+    badge, incarnation = _badge(settings, control, clock=clock)
+    journal = _journal(settings)
+    runner_id = await _named(settings, badge, ending)
+    if runner_id is None:
+        return ending.code
+    owner = Owner(runner_id, incarnation)
+    around = _Around(
+        settings=settings, owner=owner, speaker=Speaker(control, badge), clock=clock, journal=journal, ending=ending
+    )
+    try:
+        announce(owner, settings.control_url)
+        async with _managing(around, link) as manager:
+            await _until_ended(manager, ending)
+            await _wind_down(manager, ending)
+        link.withdraw()
+    finally:
+        link.close()
+        control.close()
+    return WorkerExit.FENCED if manager.is_superseded else ending.code
+
+
+async def _named(settings: Settings, badge: Badge, ending: Ending) -> RunnerId | None:
+    """Who this runner is, by its token; None: it was told to end before anybody could say."""
+    while True:
+        token = await badge.token()
+        if token is not None:
+            return RunnerId(settings.runner.id or owner_in(token).runner_id)
+        logging.getLogger(__name__).warning("the control plane %s gives no token yet", settings.control_url)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_ASK_EVERY):
+                await ending.wanted()
+                return None
+
+
+@contextlib.asynccontextmanager
+async def _managing(around: _Around, link: ParentLink) -> AsyncIterator[Manager]:
+    """A Manager at work, and all that keeps it informed."""
+    settings, journal, clock = around.settings, around.journal, around.clock
+    spawner = Spawner(
+        ForkSpec(entry=_ENTRY, preload=_PRELOADED),
+        on_exit=lambda news: manager.crew.exited(news),  # noqa: PLW0108 - the Manager comes after it
+        on_lost=lambda: restart.poke(),  # noqa: PLW0108
+    )
+    known = KnownCameras(around.speaker)
+    manager = _manager(around, known, spawner)
+    restart = Service("fork server", _ForkServer(spawner), journal=journal)
+    managing = Service("manager", manager, journal=journal)
+    manager.poke = managing.poke
+    bus = open_bus(_broker(settings), settings.data.absolute(), clock=clock)
+    try:
+        await spawner.start()
+        async with contextlib.AsyncExitStack() as opened:
+            teller = await opened.enter_async_context(Teller(bus, journal=journal, clock=clock))
+            told = BulletinParts(control=around.speaker, teller=teller, clock=clock)
+            for service in (
+                restart,
+                managing,
+                Service("ticket", _ticket_keeper(around, link), journal=journal),
+                Service("frees", FreeWatch(around.speaker, manager), journal=journal),
+                Service("changes", ChangeWatch(around.speaker, known, manager), journal=journal),
+                Service("sites", SiteWatch(known, manager), journal=journal),
+                Service("bulletin", Bulletin(manager, around.owner, told), journal=journal),
+            ):
+                await opened.enter_async_context(service)
+            yield manager
+    finally:
+        await manager.close()
+        await spawner.close()
+        await bus.close()
+
+
+def _manager(around: _Around, known: KnownCameras, spawner: Spawner) -> Manager:
+    return Manager(
+        ManagerSpec(template=_template(around), target=around.settings.target_streams_per_shard),
+        ManagerParts(
+            holder=Holder(_holder_spec(around)),
+            control=around.speaker,
+            known=known,
+            spawner=spawner,
+            clock=around.clock,
+            journal=around.journal,
+            log=sys.stderr.fileno(),
+        ),
+    )
+
+
+def _ticket_keeper(around: _Around, link: ParentLink) -> TicketKeeper:
+    return TicketKeeper(
+        around.owner,
+        around.speaker,
+        clock=around.clock,
+        place=lambda given: _ticket(around, given),
+        hand_over=link.hand_over,
+    )
+
+
+class _ForkServer:
+    """Starts it again when it was lost."""
+
+    def __init__(self, spawner: Spawner) -> None:
+        self._spawner = spawner
+        self._is_first = True
+
+    async def tick(self) -> float:
+        if self._is_first:  # it runs already
+            self._is_first = False
+        else:
+            await self._spawner.start()
+        return float("inf")
+
+
+async def _until_ended(manager: Manager, ending: Ending) -> None:
+    """Told to end, or replaced."""
+    told = asyncio.ensure_future(ending.wanted())
+    try:
+        while not told.done() and not manager.is_superseded:
+            await asyncio.wait([told], timeout=0.2)
+    finally:
+        told.cancel()
+
+
+async def _wind_down(manager: Manager, ending: Ending) -> None:
+    """Cameras, leases, Workers; whoever was replaced has no time for it."""
+    if manager.is_superseded:
+        return
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(ending.within):
+            manager.leave()
+            while not manager.is_empty:  # noqa: ASYNC110 - it ends once
+                await asyncio.sleep(0.05)
+            await manager.finish()
+
+
+def _holder_spec(around: _Around) -> HolderSpec:
+    settings = around.settings
+    return HolderSpec(
+        runner=RunnerSpec(
+            runner_id=around.owner.runner_id,
+            incarnation=around.owner.incarnation,
+            site_id=None if settings.runner.site is None else SiteId(settings.runner.site),
+            capacity=settings.capacity_streams,
+        ),
+        renew_every=settings.lease.renew_interval_s,
+    )
+
+
+def _template(around: _Around) -> shards.ShardConfig:
+    settings, broker = around.settings, _broker(around.settings)
+    return shards.ShardConfig(
+        runner_id=around.owner.runner_id,
+        shard_id="none",
+        sources=[],
+        max_fps=settings.runner.max_fps,
+        detector=settings.runner.detector,
+        incarnation=around.owner.incarnation,
+        amqp=shards.Broker(url=None if broker is None else ClearText(broker)),
+        telemetry=shards.Telemetry(report_interval_seconds=settings.status_summary_interval_s),
+        readiness_quorum_pct=settings.readiness_quorum_pct,
+        grace_timeout_s=settings.runner.grace_s,
+        data=str(settings.data.absolute()),
+    )
+
+
+def _broker(settings: Settings) -> Secret | None:
+    return None if settings.amqp.url is None else Secret(settings.amqp.url.get_secret_value())
+
+
+def _ticket(around: _Around, given: ReleaseTokenGiven) -> ReleaseTicket:
+    control = around.settings.control
+    return ReleaseTicket(
+        url=around.settings.control_url,
+        token=given.token,
+        runner_id=around.owner.runner_id,
+        incarnation=around.owner.incarnation,
+        ca=_text(control.ca),
+        certificate=_text(control.client_certificate),
+        key=_text(control.client_key),
+    )
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path.absolute())
+
+
+def _badge(settings: Settings, control: ControlPlane, *, clock: Clock) -> tuple[Badge, Incarnation]:
+    """What proves who this runner is, and which start of it this is."""
+    if settings.token is not None:
+        token = Secret(settings.token.get_secret_value())
+        return GivenToken(token), owner_in(token).incarnation
+    if not settings.runner_identity_file.exists():
+        raise NotEnrolled(settings.runner_identity_file)
+    incarnation = Incarnation(secrets.token_hex(8))
+    pair = StoredIdentity.load(settings.runner_identity_file).pair
+
+    def assertion() -> str:
+        return pair.assertion(now=int(clock.wall().timestamp()), incarnation=incarnation)
+
+    return ProvenToken(control, assertion, clock=clock), incarnation
+
+
+def _tls(settings: Settings) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=settings.control.ca)
+    if settings.control.client_certificate is not None:
+        context.load_cert_chain(settings.control.client_certificate, settings.control.client_key)
+    return context
+
+
+def _journal(settings: Settings) -> Journal:
+    form = log.form_for(sys.stderr) if settings.log.format == "auto" else log.LogForm(settings.log.format)
+    log.configure(form, level=settings.log.level, out=sys.stderr)
+    for chatty in ("aio_pika", "aiormq"):  # each lost connection with its stack
+        logging.getLogger(chatty).setLevel(logging.CRITICAL)
+    journal = Journal()
+    journal.subscribe(lambda fact: None if isinstance(fact, _COUNTED) else log.log_fact(fact))
+    return journal

@@ -1,0 +1,86 @@
+"""How a Manager hears that something has changed: by long polls, and by a look now and then."""
+
+from typing import Any, Protocol
+
+from streamward.model.ids import CameraId
+from streamward.protocol.changes import CameraChanges
+from streamward.protocol.problem import Problem
+from streamward.protocol.wait import Changed
+from streamward.runner.known import Asking, KnownCameras
+
+WAIT = 20.0  # seconds of one long poll
+_MARGIN = 5.0  # seconds for the way there and back
+RETRY_AFTER = 1.0  # seconds, if nobody answers
+SITES_EVERY = 10.0  # seconds between two looks at what sites allow
+
+
+class Waking(Protocol):
+    """What wants to know."""
+
+    def wake(self) -> None:
+        """Something may be free."""
+        ...
+
+    @property
+    def poke(self) -> Any: ...
+
+
+class FreeWatch:
+    """Leases that free up, and cameras that are new."""
+
+    def __init__(self, control: Asking, waking: Waking) -> None:
+        self._control = control
+        self._waking = waking
+        self._cursor: str | None = None
+
+    async def tick(self) -> float:
+        """One long poll."""
+        after = "" if self._cursor is None else f"&after={self._cursor}"
+        told = await self._control.get(f"/v1/wait?timeout_s={WAIT:g}{after}", Changed, within=WAIT + _MARGIN)
+        if not isinstance(told, Changed):
+            return RETRY_AFTER
+        if told.changed or self._cursor is None:
+            self._waking.wake()
+        self._cursor = told.cursor
+        return 0.0
+
+
+class ChangeWatch:
+    """Cameras that were edited: their sources are read again."""
+
+    def __init__(self, control: Asking, known: KnownCameras, waking: Waking) -> None:
+        self._control = control
+        self._known = known
+        self._waking = waking
+        self._cursor: str | None = None
+
+    async def tick(self) -> float:
+        """One long poll; who has been away for too long begins anew."""
+        after = "" if self._cursor is None else f"&after={self._cursor}"
+        path = f"/v1/cameras/changes?timeout_s={WAIT:g}{after}"
+        told = await self._control.get(path, CameraChanges, within=WAIT + _MARGIN)
+        if isinstance(told, Problem):
+            self._cursor = None
+        if not isinstance(told, CameraChanges):
+            return RETRY_AFTER
+        self._cursor = told.cursor
+        for change in told.items:
+            await self._known.reread(CameraId(change.camera_uuid))
+        if told.items:
+            self._waking.wake()
+        return 0.0
+
+
+class SiteWatch:
+    """What sites allow, which has no news of its own."""
+
+    def __init__(self, known: KnownCameras, waking: Waking) -> None:
+        self._known = known
+        self._waking = waking
+
+    async def tick(self) -> float:
+        """Reads them all again."""
+        for site_id in sorted(self._known.sites):
+            await self._known.reread_site(site_id)
+        self._waking.poke()
+        return SITES_EVERY

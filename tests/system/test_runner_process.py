@@ -1,0 +1,76 @@
+"""`streamward runner` as real processes: it takes cameras, gives them back, and is replaced when it dies."""
+
+import os
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from streamward.protocol.worker_link import WorkerExit
+from tests.support.labs import Plant, children_of, plant, until
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plant]:
+    with plant(tmp_path_factory.mktemp("lab"), "--cameras", "3") as made:
+        yield made
+
+
+def test_it_takes_every_camera_and_gives_all_back_when_it_is_told_to_end(lab: Plant) -> None:
+    with lab.runner("runner-a") as runner:
+        until(lambda: runner.streaming() == set(lab.cameras))
+        assert set(lab.owners().values()) == {"runner-a"}
+        assert runner.ended(signal.SIGTERM) == WorkerExit.DRAINED
+    assert set(lab.owners().values()) == {None}
+    assert not list((lab.data / "spool").glob("*/*/*"))
+
+
+@pytest.mark.parametrize("victim", ["parent", "manager"])
+def test_when_it_dies_another_takes_its_cameras(lab: Plant, victim: str) -> None:
+    with lab.runner("runner-a") as first:
+        until(lambda: first.streaming() == set(lab.cameras))
+        with lab.runner("runner-b") as second:
+            until(lambda: second.facts("worker.spawn"))
+            os.kill(first.process.pid if victim == "parent" else first.manager, signal.SIGKILL)
+            until(lambda: second.streaming() == set(lab.cameras))
+            assert set(lab.owners().values()) == {"runner-b"}
+            assert second.ended(signal.SIGTERM) == WorkerExit.DRAINED
+
+
+def test_a_second_start_of_the_same_runner_ends_the_first(lab: Plant) -> None:
+    with lab.runner("runner-a") as first:
+        until(lambda: first.streaming() == set(lab.cameras))
+        with lab.runner("runner-a") as second:
+            assert first.ended() == WorkerExit.FENCED
+            until(lambda: second.streaming() == set(lab.cameras))
+
+
+def test_a_change_of_one_camera_touches_that_one_alone(lab: Plant) -> None:
+    with lab.runner("runner-a") as runner:
+        until(lambda: runner.streaming() == set(lab.cameras))
+        lab.nvr.control.post("/counts/reset").raise_for_status()
+        assert lab.control.command("cameras", "set", "cam-1", "--max-fps", "3").returncode == 0
+        until(lambda: [each["camera_uuid"] for each in runner.facts("stream.shown")].count("cam-1") == 2)
+        assert lab.control.command("cameras", "set", "cam-2", "--disabled").returncode == 0
+        until(lambda: "cam-2" in {each["camera_uuid"] for each in runner.facts("stream.ended")})
+        counted = lab.nvr.control.get("/counts").json()["counts"]
+        assert {each["camera"] for each in counted if each["deed"] == "connect"} <= {"cam-1", None}
+        assert "cam-3" not in {each["camera_uuid"] for each in runner.facts("stream.ended")}
+        assert lab.control.command("cameras", "set", "cam-2", "--enabled").returncode == 0
+        until(lambda: [each["camera_uuid"] for each in runner.facts("stream.shown")].count("cam-2") == 2)
+
+
+def test_a_worker_that_dies_is_started_again(lab: Plant) -> None:
+    with lab.runner("runner-a") as runner:
+        until(lambda: runner.streaming() == set(lab.cameras))
+        fork_server = children_of(runner.manager)[0]
+        for pid in children_of(fork_server):
+            os.kill(pid, signal.SIGKILL)
+        until(lambda: len(runner.facts("worker.exited")) >= 2)
+        until(lambda: len(runner.facts("stream.shown")) >= 2 * len(lab.cameras))
+
+
+def test_a_host_that_was_not_enrolled_is_told_how(lab: Plant) -> None:
+    ended = lab.control.command("runner", IDENTITY=lab.data / "nobody.json")
+    assert ended.returncode == 1
+    assert "streamward runners invite" in ended.stderr
