@@ -54,13 +54,25 @@ async def bound(url: str, key: str, **arguments: Any) -> AsyncIterator[AbstractQ
 async def taken(queue: AbstractQueue, *, until: Callable[[set[str | None]], bool]) -> list[AbstractIncomingMessage]:
     """What a consumer gets, in order, until it has seen what it wants."""
     got: list[AbstractIncomingMessage] = []
-    async with asyncio.timeout(60), queue.iterator() as messages:
+    seen: set[str | None] = set()
+    async with _told_of(seen), asyncio.timeout(60), queue.iterator() as messages:
         async for message in messages:
             await message.ack()
             got.append(message)
-            if until({each.message_id for each in got}):
+            seen.add(message.message_id)
+            if until(seen):
                 break
     return got
+
+
+@contextlib.asynccontextmanager
+async def _told_of(seen: set[str | None]) -> AsyncIterator[None]:
+    """Says what had come, if the rest does not come in time."""
+    try:
+        yield
+    except TimeoutError as err:
+        err.add_note(f"{len(seen)} came: {sorted(map(str, seen))}")
+        raise
 
 
 async def refusal(url: str, patience: Patience = PATIENCE) -> str:
