@@ -35,6 +35,7 @@ class DialTokens:
         """Asks for a token, unless it has one; returns whether it has one now."""
         if self.has(camera_id, generation) or not self.is_due(camera_id):
             return self.has(camera_id, generation)
+        self._ask_at[camera_id] = self._clock.boot() + 2 * RENEW_TIMEOUT  # one ask at a time
         message = NamedDial(camera_uuid=camera_id, version=generation)
         path = f"/v1/sites/{site_id}/budget/consume"
         answer = await self._control.post(path, message, DialToken, within=RENEW_TIMEOUT)
@@ -42,6 +43,7 @@ class DialTokens:
             wait = answer.retry_in_ms if isinstance(answer, Problem) else None
             self._ask_at[camera_id] = self._clock.boot() + (_RETRY if wait is None else wait / 1000)
             return False
+        self._ask_at.pop(camera_id)
         self._has[camera_id], self._sites[camera_id] = generation, site_id
         return True
 

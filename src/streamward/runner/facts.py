@@ -83,3 +83,11 @@ class StreamShown:
 
     camera_id: CameraId
     version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunnerServes:
+    """A runner's metrics are on the first of these ports, and its Workers' on the second."""
+
+    own_port: int
+    workers_port: int

@@ -28,7 +28,8 @@ from streamward.leases.sharding import DEFAULT_TARGET, Shard, assign
 from streamward.leases.store import Named
 from streamward.leases.supervision import NEVER_DIED, EndWorker, GiveSpare, Past, Restarts, StartWorker
 from streamward.model.ids import CameraId, Generation, ShardId, TenantId
-from streamward.protocol.leases import CamerasAcquired, CamerasReleased, ReleaseAll
+from streamward.model.runner import DrainMode
+from streamward.protocol.leases import CamerasAcquired, CamerasReleased, ReleaseAll, RunnerFlags
 from streamward.protocol.logins import AskLogins, LoginAnswers
 from streamward.protocol.runner_link import Reply
 from streamward.protocol.shards import ShardConfig
@@ -106,6 +107,17 @@ class ManagerParts:
     log: int  # descriptor that Workers write their lines to
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """How much a Manager has."""
+
+    owned: int
+    running: int
+    shards: int
+    workers: int
+    is_draining: bool
+
+
 class Manager:
     """One host's; a service runs its ticks."""
 
@@ -135,28 +147,39 @@ class Manager:
         self._epochs: dict[CameraId, int] = {}
         self._moments: dict[CameraId, _Moments] = {}
         self._fed: dict[CameraId, Held] = {}
+        self.is_superseded = False  # another start of this runner has taken its place
         self._is_leaving = False
+        self._is_drained = False  # by an operator
         self._changed = asyncio.Event()
         self._doing: set[asyncio.Task[None]] = set()
 
     @property
-    def is_ended(self) -> bool:
-        """Whether it holds nothing for good: it has left, or another start of this runner has taken its place."""
-        return self._holder.state is HolderState.ENDED
-
-    @property
-    def is_superseded(self) -> bool:
-        """Whether another start of this runner has taken its place."""
-        return self.is_ended and not self._is_leaving
-
-    @property
     def is_empty(self) -> bool:
         """Whether nothing is held any more, and nothing runs."""
-        return self.is_ended and not self.crew.running()
+        return self._holder.state is HolderState.ENDED and not self.crew.running()
+
+    @property
+    def counts(self) -> Counts:
+        """How much it has."""
+        return Counts(
+            owned=len(self._holder.held(self._clock.boot())),
+            running=len(self.crew.running()),
+            shards=len(self.shards),
+            workers=len(self.crew.seats),
+            is_draining=self._is_leaving or self._is_drained,
+        )
+
+    @property
+    def ports(self) -> dict[ShardId, int]:
+        """Where the Worker of each shard serves."""
+        seats = self.crew.seats.values()
+        return {seat.shard_id: seat.port for seat in seats if seat.shard_id is not None and seat.port is not None}
 
     async def tick(self) -> float:
         """One look at everything."""
         now = self._clock.boot()
+        if self._holder.state is HolderState.ENDED and not self._is_leaving:
+            self.is_superseded = True
         self._line.send_due(self._answered)
         self._quarantine = self._quarantine.trusted(now)
         self._plan_shards(now)
@@ -286,6 +309,8 @@ class Manager:
             seat.feed(fresh)
 
     def _answered(self, reply: Reply) -> None:
+        if isinstance(reply, RunnerFlags):
+            self._is_drained = reply.drain_mode is not DrainMode.NONE
         if isinstance(reply, CamerasAcquired):
             for lease in reply.leases:
                 self._known.granted(lease)

@@ -32,12 +32,13 @@ from streamward.protocol import shards
 from streamward.protocol.fields import ClearText
 from streamward.protocol.ticket import ReleaseTicket, ReleaseTokenGiven
 from streamward.protocol.worker_link import WorkerExit
+from streamward.runner import facts
 from streamward.runner.badge import Badge, GivenToken, ProvenToken, Speaker, owner_in
 from streamward.runner.bulletin import Bulletin, BulletinParts
 from streamward.runner.ending import Ending
-from streamward.runner.facts import LeasesRenewed
 from streamward.runner.known import KnownCameras
 from streamward.runner.manager import Manager, ManagerParts, ManagerSpec
+from streamward.runner.manager_api import RunnerApi
 from streamward.runner.parent_link import END_WITHIN, ParentLink
 from streamward.runner.spawner import ForkSpec, Spawner
 from streamward.runner.ticket_keeper import TicketKeeper
@@ -53,7 +54,8 @@ from streamward.settings import Settings
 CALLS_AT_ONCE = 32  # to the control plane
 _ENTRY = "streamward.runner.born:live"  # not imported here: a Manager decodes nothing
 _PRELOADED = ("streamward.drivers.bus", "streamward.drivers.amqp")
-_COUNTED = (MessagesPublished, LeasesRenewed)  # as lines they would be many
+_COUNTED = (MessagesPublished, facts.LeasesRenewed)  # as lines they would be many
+_MOMENT = 2.0  # seconds
 _ASK_EVERY = 1.0  # seconds until a control plane that does not answer is asked again
 
 Announce = Callable[[Owner, str], None]
@@ -97,11 +99,12 @@ async def run(settings: Settings, *, parent_channel: int, announce: Announce) ->
         loop.add_signal_handler(each, ending.drain)
     control = ControlPlane(settings.control_url, tls=_tls(settings))
     badge, incarnation = _badge(settings, control, clock=clock)
-    journal = _journal(settings)
+    _write_logs(settings)
     runner_id = await _named(settings, badge, ending)
     if runner_id is None:
         return ending.code
     owner = Owner(runner_id, incarnation)
+    journal = _journal(settings, owner)
     around = _Around(
         settings=settings, owner=owner, speaker=Speaker(control, badge), clock=clock, journal=journal, ending=ending
     )
@@ -109,8 +112,9 @@ async def run(settings: Settings, *, parent_channel: int, announce: Announce) ->
         announce(owner, settings.control_url)
         async with _managing(around, link) as manager:
             await _until_ended(manager, ending)
-            await _wind_down(manager, ending)
-        link.withdraw()
+            has_left = await _wind_down(manager, ending)
+        if has_left:
+            link.withdraw()  # else the parent gives back what is left
     finally:
         link.close()
         control.close()
@@ -160,6 +164,10 @@ async def _managing(around: _Around, link: ParentLink) -> AsyncIterator[Manager]
                 Service("bulletin", Bulletin(manager, around.owner, told), journal=journal),
             ):
                 await opened.enter_async_context(service)
+            api = RunnerApi(manager, around.owner.runner_id)
+            ports = await api.start(own=settings.prom_manager_port, workers=settings.prom_worker_port)
+            opened.push_async_callback(api.stop)
+            journal.record(facts.RunnerServes(own_port=ports[0], workers_port=ports[1]))
             yield manager
     finally:
         await manager.close()
@@ -217,16 +225,17 @@ async def _until_ended(manager: Manager, ending: Ending) -> None:
         told.cancel()
 
 
-async def _wind_down(manager: Manager, ending: Ending) -> None:
-    """Cameras, leases, Workers; whoever was replaced has no time for it."""
-    if manager.is_superseded:
-        return
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(ending.within):
+async def _wind_down(manager: Manager, ending: Ending) -> bool:
+    """Cameras, leases, Workers; returns whether all is given back. Whoever was replaced has a moment only."""
+    try:
+        async with asyncio.timeout(_MOMENT if manager.is_superseded else ending.within):
             manager.leave()
             while not manager.is_empty:  # noqa: ASYNC110 - it ends once
                 await asyncio.sleep(0.05)
             await manager.finish()
+    except TimeoutError:
+        return False
+    return True
 
 
 def _holder_spec(around: _Around) -> HolderSpec:
@@ -303,11 +312,16 @@ def _tls(settings: Settings) -> ssl.SSLContext:
     return context
 
 
-def _journal(settings: Settings) -> Journal:
-    form = log.form_for(sys.stderr) if settings.log.format == "auto" else log.LogForm(settings.log.format)
-    log.configure(form, level=settings.log.level, out=sys.stderr)
-    for chatty in ("aio_pika", "aiormq"):  # each lost connection with its stack
-        logging.getLogger(chatty).setLevel(logging.CRITICAL)
+def _journal(settings: Settings, owner: Owner) -> Journal:
+    """Facts to log lines, each with its runner."""
+    _write_logs(settings, runner_id=owner.runner_id)
     journal = Journal()
     journal.subscribe(lambda fact: None if isinstance(fact, _COUNTED) else log.log_fact(fact))
     return journal
+
+
+def _write_logs(settings: Settings, **context: str) -> None:
+    form = log.form_for(sys.stderr) if settings.log.format == "auto" else log.LogForm(settings.log.format)
+    log.configure(form, level=settings.log.level, context=context, out=sys.stderr)
+    for chatty in ("aio_pika", "aiormq"):  # each lost connection with its stack
+        logging.getLogger(chatty).setLevel(logging.CRITICAL)

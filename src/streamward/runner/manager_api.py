@@ -1,0 +1,70 @@
+"""A runner's HTTP on loopback: its own metrics on one port, its Workers' on another (S0-078), and where those are.
+
+    9107  /metrics /healthz
+    9108  /metrics /targets     all Workers' metrics as one page; each Worker's port, for Prometheus' HTTP discovery
+
+A port that is taken, by another runner of this host say, gives way to the next free one.
+"""
+
+import json
+from http import HTTPStatus
+
+from streamward.runner.manager import Manager
+from streamward.runner.manager_metrics import RunnerMetrics, union
+from streamward.runner.metrics import CONTENT_TYPE
+from streamward.runtime.local_http import Asked, LocalApi, Reply, Route
+
+TRIES = 100  # ports after the one that is wanted
+
+
+class RunnerApi:
+    """What is served."""
+
+    def __init__(self, manager: Manager, runner_id: str) -> None:
+        self._manager = manager
+        self._runner_id = runner_id
+        self._metrics = RunnerMetrics(runner_id)
+        self._own = LocalApi({("GET", "/metrics"): Route(self._page), ("GET", "/healthz"): Route(self._health)})
+        self._workers = LocalApi({("GET", "/metrics"): Route(self._union), ("GET", "/targets"): Route(self._targets)})
+
+    async def start(self, *, own: int, workers: int) -> tuple[int, int]:
+        """Listens on loopback; returns the two ports."""
+        return await _listening(self._own, own), await _listening(self._workers, workers)
+
+    async def stop(self) -> None:
+        """Listens no more."""
+        await self._own.stop()
+        await self._workers.stop()
+
+    async def _health(self, _asked: Asked) -> Reply:
+        return Reply(HTTPStatus.OK, b'{"alive": true}')
+
+    async def _page(self, _asked: Asked) -> Reply:
+        counts = self._manager.counts
+        self._metrics.show(
+            owned=counts.owned,
+            running=counts.running,
+            shards=counts.shards,
+            workers=counts.workers,
+            is_draining=counts.is_draining,
+        )
+        return Reply(HTTPStatus.OK, self._metrics.render(), CONTENT_TYPE)
+
+    async def _union(self, _asked: Asked) -> Reply:
+        return Reply(HTTPStatus.OK, await union(self._manager.ports.values()), CONTENT_TYPE)
+
+    async def _targets(self, _asked: Asked) -> Reply:
+        told = [
+            {"targets": [f"127.0.0.1:{port}"], "labels": {"runner_id": self._runner_id, "shard_id": shard_id}}
+            for shard_id, port in sorted(self._manager.ports.items())
+        ]
+        return Reply(HTTPStatus.OK, json.dumps(told).encode())
+
+
+async def _listening(api: LocalApi, wanted: int) -> int:
+    for port in range(wanted, wanted + TRIES) if wanted else ():
+        try:
+            return await api.start(port)
+        except OSError:
+            continue
+    return await api.start(0)

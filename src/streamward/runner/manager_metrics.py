@@ -1,0 +1,91 @@
+"""A runner's metrics (S0-057 to S0-059), and those of all its Workers as one page.
+
+Each Worker serves its own on a loopback port that nobody knows beforehand; the Manager asks them all and puts the
+answers together: each family once, with every Worker's samples.
+"""
+
+import asyncio
+import contextlib
+import re
+from collections.abc import Iterable, Iterator
+
+from prometheus_client import CollectorRegistry, Gauge, ProcessCollector, generate_latest
+
+ASK_WITHIN = 1.0  # seconds
+LARGEST_PAGE = 1 << 22  # bytes
+_SUFFIX = re.compile(r"_(?:total|created|bucket|count|sum)$")
+
+
+class RunnerMetrics:
+    """What Prometheus scrapes of a Manager."""
+
+    def __init__(self, runner_id: str) -> None:
+        self._registry = every = CollectorRegistry()
+        label = ("runner_id",)
+        self._owned = Gauge("runner_streams_owned", "Cameras that it holds", label, registry=every).labels(runner_id)
+        self._running = Gauge("runner_streams_running", "Cameras that Workers run", label, registry=every).labels(
+            runner_id
+        )
+        self._shards = Gauge("runner_shards", "Shards of its cameras", label, registry=every).labels(runner_id)
+        self._workers = Gauge("runner_workers", "Worker processes", label, registry=every).labels(runner_id)
+        self._draining = Gauge("drain_in_progress", "1 while it gives up", label, registry=every).labels(runner_id)
+        ProcessCollector(registry=every)
+
+    def show(self, *, owned: int, running: int, shards: int, workers: int, is_draining: bool) -> None:
+        """How it stands."""
+        self._owned.set(owned)
+        self._running.set(running)
+        self._shards.set(shards)
+        self._workers.set(workers)
+        self._draining.set(is_draining)
+
+    def render(self) -> bytes:
+        """Everything as text."""
+        return generate_latest(self._registry)
+
+
+async def union(ports: Iterable[int]) -> bytes:
+    """The pages of all these ports as one; who does not answer in time is left out."""
+    pages = await asyncio.gather(*map(_page, ports))
+    return merged(page for page in pages if page)
+
+
+def merged(pages: Iterable[str]) -> bytes:
+    """Several pages as one: what is said of a family stands once, before all its samples."""
+    heads: dict[str, list[str]] = {}
+    samples: dict[str, list[str]] = {}
+    for page in pages:
+        for family, line in _lines(page):
+            if line.startswith("#"):
+                known = heads.setdefault(family, [])
+                known += [] if line in known else [line]
+            else:
+                samples.setdefault(family, []).append(line)
+    told = (line for family in heads | samples for line in (*heads.get(family, ()), *samples.get(family, ())))
+    return "".join(f"{line}\n" for line in told).encode()
+
+
+def _lines(page: str) -> Iterator[tuple[str, str]]:
+    """Each line with its family: that of the last `# TYPE` that it belongs to, else its own name."""
+    family = ""
+    for line in filter(None, page.splitlines()):
+        if line.startswith("#"):
+            family = line.split(" ")[2]
+            yield family, line
+            continue
+        name = re.split(r"[{ ]", line, maxsplit=1)[0]
+        is_of_family = name == family or _SUFFIX.sub("", name) == _SUFFIX.sub("", family)
+        yield (family if is_of_family else name), line
+
+
+async def _page(port: int) -> str | None:
+    with contextlib.suppress(OSError, TimeoutError, ValueError, asyncio.IncompleteReadError):
+        async with asyncio.timeout(ASK_WITHIN):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=LARGEST_PAGE)
+            try:
+                writer.write(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                head, _, body = (await reader.read(-1)).partition(b"\r\n\r\n")
+            finally:
+                writer.close()
+        return body.decode() if b" 200 " in head.split(b"\r\n")[0] else None
+    return None

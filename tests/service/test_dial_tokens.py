@@ -1,0 +1,76 @@
+"""A first dial is paid for once for each generation, asked for one at a time, and told when it has ended."""
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any
+
+from streamward.model.ids import CameraId, Generation, SiteId
+from streamward.protocol.problem import Problem
+from streamward.protocol.sites import DialFinished, DialToken
+from streamward.runner.dial_tokens import DialTokens
+from tests.support.builders import START
+from tests.support.clocks import ManualClock
+
+ONE, SITE = CameraId("cam-1"), SiteId("site-1")
+EMPTY = Problem(title="Conflict", status=409, detail="empty", reason="empty", retry_in_ms=2500)
+
+
+@dataclass
+class FakeControl:
+    """Has tokens, or not."""
+
+    answer: Any = field(default_factory=lambda: DialToken(site_id=SITE, tokens=1.0, reserve=0.0))
+    paths: list[str] = field(default_factory=list)
+
+    async def post(self, path: str, message: Any, kind: type[Any], *, within: float) -> Any:
+        assert (message.camera_uuid, within > 0) == (ONE, True)
+        self.paths.append(path)
+        await asyncio.sleep(0)
+        return DialFinished(site_id=SITE, finished=True) if kind is DialFinished else self.answer
+
+
+async def test_a_generation_is_paid_for_once():
+    control, clock = FakeControl(), ManualClock(START)
+    tokens = DialTokens(control, clock=clock)
+    for generation in (1, 1, 2):
+        assert await tokens.take(ONE, SITE, Generation(generation))
+    assert len(control.paths) == 2
+    assert (tokens.has(ONE, Generation(1)), tokens.has(ONE, Generation(2))) == (False, True)
+
+
+async def test_two_asks_at_once_are_one():
+    control, clock = FakeControl(), ManualClock(START)
+    tokens = DialTokens(control, clock=clock)
+    taken = await asyncio.gather(*(tokens.take(ONE, SITE, Generation(1)) for _ in range(2)))
+    assert (sorted(taken), len(control.paths)) == ([False, True], 1)
+
+
+async def test_an_empty_budget_is_asked_again_when_it_says():
+    control, clock = FakeControl(answer=EMPTY), ManualClock(START)
+    tokens = DialTokens(control, clock=clock)
+    assert not await tokens.take(ONE, SITE, Generation(1))
+    clock.advance(2.4)
+    assert not tokens.is_due(ONE)
+    clock.advance(0.2)
+    assert tokens.is_due(ONE)
+    control.answer = None  # nobody answers
+    assert not await tokens.take(ONE, SITE, Generation(1))
+    assert not tokens.is_due(ONE)
+
+
+async def test_a_dial_that_has_ended_is_told_once_and_only_if_it_was_paid_for():
+    control, clock = FakeControl(), ManualClock(START)
+    tokens = DialTokens(control, clock=clock)
+    tokens.ended(ONE)
+    await tokens.tell()
+    assert control.paths == []
+    await tokens.take(ONE, SITE, Generation(1))
+    tokens.ended(ONE)
+    await tokens.tell()
+    await tokens.tell()
+    assert control.paths[1:] == ["/v1/sites/site-1/budget/done"]
+    tokens.ended(ONE)
+    tokens.forget(ONE)
+    await tokens.tell()
+    assert len(control.paths) == 2
+    assert not tokens.has(ONE, Generation(1))
