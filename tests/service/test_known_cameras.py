@@ -1,0 +1,119 @@
+"""What a Manager knows of its cameras: told with the grant, read again after a change, dialed anew if it differs."""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from streamward.model.ids import CameraId, Generation, SiteId
+from streamward.model.secret import Secret
+from streamward.protocol.fields import ClearText
+from streamward.protocol.leases import AcquiredCamera, CameraSource
+from streamward.protocol.sites import SiteDetails, SourceRules
+from streamward.runner.known import KnownCameras
+from tests.support.builders import START
+
+ONE, SITE = CameraId("cam-1"), SiteId("site-1")
+RULES = SourceRules(allow=["10.0.0.0/8"], kinds=["file"])
+
+
+def a_source(path: str = "live") -> CameraSource:
+    password = ClearText(Secret("hunter2"))
+    return CameraSource(
+        rtsp_url=f"rtsp://10.0.0.7/{path}",
+        username=ClearText(Secret("ada")),
+        password=password,
+        credential_version=2,
+        detector="colour",
+        max_fps=3.0,
+    )
+
+
+def granted(source: CameraSource | None) -> AcquiredCamera:
+    return AcquiredCamera(
+        camera_uuid=ONE,
+        tenant_id="acme",
+        site_id=SITE,
+        version=3,
+        ttl_ms=8000,
+        expires_at=START + timedelta(seconds=8),
+        source=source,
+    )
+
+
+@dataclass
+class FakeControl:
+    """Answers with what it has."""
+
+    source: Any = None
+    rules: SourceRules = RULES
+    asked: list[str] = field(default_factory=list)
+
+    async def get(self, path: str, kind: type[Any], *, within: float) -> Any:
+        assert within > 0
+        self.asked.append(path)
+        if kind is CameraSource:
+            return self.source
+        return SiteDetails(
+            site_id=SITE,
+            tenant_id="acme",
+            policy=None,
+            capacity=10,
+            refill_rate=120.0,
+            sources=self.rules,
+            updated_at=START,
+        )
+
+
+async def test_a_camera_can_be_dialed_when_its_site_s_rules_are_known():
+    control = FakeControl()
+    known = KnownCameras(control)
+    known.granted(granted(a_source()))
+    assert (known.revision(ONE), known.missing_sites()) == (None, {SITE})
+    await known.reread_site(SITE)
+    assert (known.revision(ONE), known.missing_sites(), known.sites) == (1, set(), {SITE})
+    source = known.source(ONE, generation=Generation(3), epoch=4)
+    assert (source.generation, source.epoch, source.max_fps, source.allow) == (3, 4, 3.0, ["10.0.0.0/8"])
+    assert source.password == ClearText(Secret("hunter2"))
+    owned = known.owned(ONE)
+    assert owned is not None
+    assert (owned.tenant_id, known.site(ONE)) == ("acme", SITE)
+
+
+async def test_only_what_differs_has_another_revision():
+    control = FakeControl(source=a_source())
+    known = KnownCameras(control)
+    known.granted(granted(a_source()))
+    await known.reread_site(SITE)
+    await known.reread(ONE)
+    await known.reread_site(SITE)
+    known.granted(granted(a_source()))
+    assert known.revision(ONE) == 1
+    control.source = a_source("other")
+    await known.reread(ONE)
+    assert known.revision(ONE) == 2
+    control.rules = SourceRules()
+    await known.reread_site(SITE)
+    assert known.revision(ONE) == 3
+
+
+async def test_without_a_credential_that_can_be_opened_nothing_is_dialed():
+    known = KnownCameras(FakeControl())
+    known.granted(granted(None))
+    await known.reread_site(SITE)
+    assert known.revision(ONE) is None
+
+
+async def test_nothing_is_asked_of_cameras_that_were_never_granted():
+    control = FakeControl()
+    known = KnownCameras(control)
+    await known.reread(CameraId("stranger"))
+    assert (control.asked, known.owned(CameraId("stranger"))) == ([], None)
+
+
+async def test_a_control_plane_that_does_not_answer_changes_nothing():
+    control = FakeControl(source=None)
+    known = KnownCameras(control)
+    known.granted(granted(a_source()))
+    await known.reread_site(SITE)
+    await known.reread(ONE)
+    assert known.revision(ONE) == 1

@@ -1,0 +1,96 @@
+"""How a Manager hears of changes, and how its parent gets its ticket: against a control plane that is a script."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from streamward.model.secret import Secret
+from streamward.protocol.changes import CameraChange, CameraChanges
+from streamward.protocol.fields import ClearText
+from streamward.protocol.problem import Problem
+from streamward.protocol.ticket import ReleaseTicket, ReleaseTokenGiven
+from streamward.protocol.wait import Changed
+from streamward.runner.known import KnownCameras
+from streamward.runner.ticket_keeper import TicketKeeper
+from streamward.runner.watching import RETRY_AFTER, ChangeWatch, FreeWatch
+from tests.support.builders import START, an_owner
+from tests.support.clocks import ManualClock
+
+CHANGE = CameraChange(
+    event_id="e-1",
+    type="camera.updated",
+    ts=START,
+    tenant_id="acme",
+    site_id="site-1",
+    camera_uuid="cam-1",
+    enabled=True,
+    do_not_process=False,
+    credential_version=0,
+    revision=2,
+)
+GONE = Problem(title="Gone", status=410, detail="too old", reason="changes-forgotten")
+
+
+@dataclass
+class Script:
+    """Gives its answers one after the other."""
+
+    answers: list[Any]
+    paths: list[str] = field(default_factory=list)
+
+    async def get(self, path: str, _kind: type[Any], *, within: float) -> Any:
+        assert within > 20
+        self.paths.append(path)
+        return self.answers.pop(0)
+
+    async def post(self, path: str, _message: Any, _kind: type[Any], *, within: float) -> Any:
+        assert within > 0
+        self.paths.append(path)
+        return self.answers.pop(0)
+
+
+@dataclass
+class Sleeper:
+    """Counts how often it is woken."""
+
+    woken: int = 0
+    poke: Callable[[], None] = lambda: None
+
+    def wake(self) -> None:
+        self.woken += 1
+
+
+async def test_what_frees_up_wakes_and_the_cursor_goes_along():
+    script, sleeper = Script([Changed(cursor="a", changed=False), Changed(cursor="b", changed=True), None]), Sleeper()
+    watch = FreeWatch(script, sleeper)
+    assert [await watch.tick() for _ in range(3)] == [0.0, 0.0, RETRY_AFTER]
+    assert sleeper.woken == 2  # the first answer may come after something that was missed
+    assert script.paths == ["/v1/wait?timeout_s=20", "/v1/wait?timeout_s=20&after=a", "/v1/wait?timeout_s=20&after=b"]
+
+
+async def test_a_camera_that_was_edited_wakes_and_who_was_away_too_long_begins_anew():
+    script, sleeper = (
+        Script([CameraChanges(items=[CHANGE], cursor="a"), GONE, CameraChanges(items=[], cursor="b")]),
+        Sleeper(),
+    )
+    watch = ChangeWatch(script, KnownCameras(script), sleeper)
+    assert [await watch.tick() for _ in range(3)] == [0.0, RETRY_AFTER, 0.0]
+    assert sleeper.woken == 1
+    assert [path.partition("&")[2] for path in script.paths] == ["", "after=a", ""]
+
+
+async def test_a_ticket_is_handed_over_and_renewed_at_half_its_life():
+    clock, handed = ManualClock(START), list[ReleaseTicket]()
+    given = ReleaseTokenGiven(token=ClearText(Secret("t")), expires_at=START + timedelta(hours=24))
+    owner = an_owner()
+
+    def place(given: ReleaseTokenGiven) -> ReleaseTicket:
+        return ReleaseTicket(
+            url="http://x", token=given.token, runner_id=owner.runner_id, incarnation=owner.incarnation
+        )
+
+    keeper = TicketKeeper(owner, Script([None, given]), clock=clock, place=place, hand_over=handed.append)
+    assert await keeper.tick() == 1.0
+    assert await keeper.tick() == 12 * 3600
+    assert [ticket.token for ticket in handed] == [given.token]
