@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -74,3 +75,13 @@ def test_a_host_that_was_not_enrolled_is_told_how(lab: Plant) -> None:
     ended = lab.control.command("runner", IDENTITY=lab.data / "nobody.json")
     assert ended.returncode == 1
     assert "streamward runners invite" in ended.stderr
+
+
+def test_while_the_control_plane_is_away_nothing_runs_past_its_lease_and_all_is_back_after_it(tmp_path: Path) -> None:
+    with plant(tmp_path, "--cameras", "2") as made, made.runner("runner-a") as runner:
+        until(lambda: runner.streaming() == set(made.cameras))
+        made.control.process.send_signal(signal.SIGSTOP)
+        until(lambda: {each["camera_uuid"] for each in runner.facts("stream.ended")} == set(made.cameras))
+        made.control.process.send_signal(signal.SIGCONT)
+        until(lambda: len(runner.facts("stream.shown")) == 2 * len(made.cameras))
+        assert set(made.owners().values()) == {"runner-a"}
