@@ -85,3 +85,12 @@ def test_while_the_control_plane_is_away_nothing_runs_past_its_lease_and_all_is_
         made.control.process.send_signal(signal.SIGCONT)
         until(lambda: len(runner.facts("stream.shown")) == 2 * len(made.cameras))
         assert set(made.owners().values()) == {"runner-a"}
+
+
+def test_a_store_of_large_events_that_cannot_be_used_is_told_before_anything_begins(lab: Plant) -> None:
+    identity = lab.enrol("runner-s")
+    keys = {"OBJECTS_ACCESS_KEY": "ada", "OBJECTS_SECRET_KEY": "hunter2"}
+    ended = lab.control.command("runner", IDENTITY=identity, OBJECTS_URL="s3://b", OBJECTS_ENDPOINT="nowhere", **keys)
+    assert ended.returncode != 0
+    assert "the object store cannot be opened: its endpoint must be like https://" in ended.stderr
+    assert "hunter2" not in ended.stderr + ended.stdout

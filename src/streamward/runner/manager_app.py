@@ -22,6 +22,7 @@ from pathlib import Path
 from streamward.drivers.buses import open_bus
 from streamward.drivers.control_plane import ControlPlane
 from streamward.drivers.key_pair import StoredIdentity
+from streamward.drivers.objects import open_store
 from streamward.leases.holder import Holder, HolderSpec
 from streamward.leases.lease import Owner
 from streamward.model.errors import StreamwardError
@@ -49,7 +50,7 @@ from streamward.runtime.journal import Journal
 from streamward.runtime.outbox import MessagesPublished
 from streamward.runtime.service import Service
 from streamward.runtime.teller import Teller
-from streamward.settings import Settings
+from streamward.settings import ObjectSettings, Settings
 
 CALLS_AT_ONCE = 32  # to the control plane
 _ENTRY = "streamward.runner.born:live"  # not imported here: a Manager decodes nothing
@@ -261,11 +262,29 @@ def _template(around: _Around) -> shards.ShardConfig:
         detector=settings.runner.detector,
         incarnation=around.owner.incarnation,
         amqp=shards.Broker(url=None if broker is None else ClearText(broker)),
+        objects=_objects(settings.objects),
         telemetry=shards.Telemetry(report_interval_seconds=settings.status_summary_interval_s),
         readiness_quorum_pct=settings.readiness_quorum_pct,
         grace_timeout_s=settings.runner.grace_s,
         data=str(settings.data.absolute()),
     )
+
+
+def _objects(settings: ObjectSettings) -> shards.ObjectsAt | None:
+    """Where large events go; raises StoreUnusable, before there is a Worker that would."""
+    if settings.url is None:
+        return None
+    access_key, secret_key = map(ClearText, settings.keys) if settings.keys else (None, None)
+    at = shards.ObjectsAt(
+        url=settings.url,
+        endpoint=settings.endpoint,
+        region=settings.region,
+        access_key=access_key,
+        secret_key=secret_key,
+        ca_file=None if settings.ca is None else str(settings.ca.absolute()),
+    )
+    open_store(at)
+    return at
 
 
 def _broker(settings: Settings) -> Secret | None:

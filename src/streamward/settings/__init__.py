@@ -1,7 +1,7 @@
 """Settings: every one there is, where each comes from, and the pages about them."""
 
 from streamward.settings.pages import render_example, render_page
-from streamward.settings.parts import AmqpSettings, LeaseSettings, LogSettings, Settings, TlsSettings
+from streamward.settings.parts import AmqpSettings, LeaseSettings, LogSettings, ObjectSettings, Settings, TlsSettings
 from streamward.settings.sources import SettingsRefused, find, handed_on, load
 from streamward.settings.variables import variables
 
@@ -9,6 +9,7 @@ __all__ = [
     "AmqpSettings",
     "LeaseSettings",
     "LogSettings",
+    "ObjectSettings",
     "Settings",
     "SettingsRefused",
     "TlsSettings",

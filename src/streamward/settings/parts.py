@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, m
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from streamward.leases.policy import FAST, LONGEST_TTL, SHORTEST_TTL, TimingsContradict, check_timings
+from streamward.model.secret import Secret
 
 PREFIX = "STREAMWARD_"
 
@@ -65,6 +66,41 @@ class AmqpSettings(Part):
                 "user, password and vhost, and no query but amqps's cafile"
             )
         return url
+
+
+class ObjectSettings(Part):
+    """Where events go that are too large for the broker."""
+
+    url: Annotated[
+        str | None,
+        Field(
+            description="`file:///folder` or `s3://bucket/prefix` for events over 256 KB, of which the broker gets a "
+            "pointer; without it a folder in the data folder"
+        ),
+    ] = None
+    endpoint: Annotated[
+        str | None, Field(description="Where S3 is, like `https://s3.example:9000`; without it Amazon's of the region")
+    ] = None
+    region: Annotated[str, Field(pattern=r"^[a-z0-9-]{1,64}$", description="The region of the bucket")] = "us-east-1"
+    access_key: Annotated[SecretStr | None, Field(description="Who puts objects into the bucket")] = None
+    secret_key: Annotated[SecretStr | None, Field(description="The key that signs for it")] = None
+    ca: Annotated[Path | None, Field(description="Certificates in PEM that S3 shows; without it the system's")] = None
+
+    @model_validator(mode="after")
+    def _go_together(self) -> Self:
+        if self.url is not None and not self.url.startswith(("file:///", "s3://")):
+            raise ValueError(f"{PREFIX}OBJECTS_URL must begin with file:/// or s3://")
+        is_s3 = self.url is not None and self.url.startswith("s3://")
+        if is_s3 and (self.access_key is None or self.secret_key is None):
+            raise ValueError(f"{PREFIX}OBJECTS_URL with s3:// needs {PREFIX}OBJECTS_ACCESS_KEY and _SECRET_KEY too")
+        return self
+
+    @property
+    def keys(self) -> tuple[Secret, Secret] | None:
+        """Who puts objects there and what signs for it, if that is S3."""
+        if self.access_key is None or self.secret_key is None:
+            return None
+        return Secret(self.access_key.get_secret_value()), Secret(self.secret_key.get_secret_value())
 
 
 class LeaseSettings(Part):
@@ -219,6 +255,7 @@ class Settings(BaseSettings):
     control: ControlSettings = ControlSettings()
     database: DatabaseSettings = DatabaseSettings()
     amqp: AmqpSettings = AmqpSettings()
+    objects: ObjectSettings = ObjectSettings()
     tls: TlsSettings = TlsSettings()
     lease: LeaseSettings = LeaseSettings()
     log: LogSettings = LogSettings()
