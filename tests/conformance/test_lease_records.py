@@ -2,7 +2,8 @@
 
 from streamward.leases.lease import SessionState
 from streamward.leases.store import LeaseFilter
-from streamward.model.ids import CameraId, RunnerId, SiteId, TenantId
+from streamward.model.ids import CameraId, Generation, RunnerId, SiteId, TenantId
+from streamward.model.status import StreamState, StreamStatus
 from tests.support.builders import CAMERA, an_owner, at
 from tests.support.fleet import LONG, named, remove_camera, take, with_a_watched_clock, with_cameras, with_runners
 from tests.support.stores import World
@@ -35,6 +36,22 @@ async def test_leases_are_listed_with_their_places_in_the_order_of_their_cameras
     assert [each.lease.owner for each in found] == [ONE, None, TWO]
     assert found[0].lease == await world.store.find(CameraId("a-1"))
     assert (found[0].lease.granted_at, found[0].lease.expires_at) == (at(0), at(8))
+
+
+async def test_leases_are_listed_with_what_was_last_reported_of_their_streams(world: World):
+    await fleet(world)
+    report = StreamStatus(
+        camera_id=CameraId("a-1"),
+        runner_id=RunnerId("runner-1"),
+        state=StreamState.STREAMING,
+        ts=at(1),
+        generation=Generation(1),
+        fps=6.0,
+        last_frame_ts=at(1),
+    )
+    assert await world.store.record([report]) == 1
+    found = await world.store.leases(ALL)
+    assert [each.status for each in found] == [await world.store.find_status(CameraId("a-1")), None, None]
 
 
 async def test_leases_are_listed_page_by_page(world: World):

@@ -39,9 +39,29 @@ async def test_a_viewer_reads_who_has_what(control: ControlUnderTest, viewer: Cl
         "granted_at": "2026-01-01T12:00:00Z",
         "expires_at": "2026-01-01T12:00:10Z",
         "ttl_ms": 10_000,
+        "stream": None,
     }
     free = page["items"][1]
     assert (free["state"], free["owner_id"], free["version"], free["expires_at"]) == ("PENDING", None, 0, None)
+
+
+async def test_a_viewer_reads_how_streams_are(control: ControlUnderTest, viewer: Client) -> None:
+    at = "2026-01-01T12:00:00Z"
+    report = {"camera_uuid": "cam-1", "runner_id": "r1", "state": "STREAMING", "ts": at, "version": 1, "fps": 6.0}
+    await control.runner().post("/v1/streams/status/batch", {"items": [{**report, "last_frame_ts": at}]})
+    seen = {
+        "runner_id": "r1",
+        "version": 1,
+        "state": "STREAMING",
+        "substate": None,
+        "error_code": None,
+        "ts": at,
+        "fps": 6.0,
+        "last_frame_ts": at,
+    }
+    listed = (await viewer.get("/v1/leases")).json()["items"]
+    assert [each["stream"] for each in listed] == [seen, None, None]
+    assert (await viewer.get("/v1/leases/cam-1")).json()["stream"] == seen
 
 
 async def test_leases_are_read_in_pages_and_by_filters(viewer: Client) -> None:

@@ -169,11 +169,12 @@ class LeaseFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedLease:
-    """A lease, and whose camera it is about."""
+    """A lease, whose camera it is about, and what was last reported of the stream, by its owner or one before."""
 
     lease: Lease
     tenant_id: TenantId
     site_id: SiteId
+    status: StreamStatus | None = None
 
 
 class LeaseRecords(Protocol):

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from streamward.leases.lease import UNGRANTED, Grant, SessionState
 from streamward.leases.store import PlacedLease
+from streamward.model.status import StreamState, StreamStatus, Substate
 from streamward.protocol.fields import Cursor, Id, Limit, Message
 
 
@@ -15,6 +16,19 @@ class LeaseQuery(Message, frozen=True):
     state: SessionState | None = None
     limit: Limit = 100
     cursor: Cursor | None = None
+
+
+class StreamSeen(Message, frozen=True):
+    """What was last reported of a stream; by an owner of before, if `version` is not that of the lease."""
+
+    runner_id: str
+    version: int | None
+    state: StreamState
+    substate: Substate | None
+    error_code: str | None
+    ts: datetime
+    fps: float | None
+    last_frame_ts: datetime | None
 
 
 class LeaseRow(Message, frozen=True):
@@ -30,6 +44,7 @@ class LeaseRow(Message, frozen=True):
     granted_at: datetime | None
     expires_at: datetime | None
     ttl_ms: int
+    stream: StreamSeen | None
 
 
 class LeasePage(Message, frozen=True):
@@ -71,6 +86,20 @@ def lease_row(placed: PlacedLease) -> LeaseRow:
         granted_at=lease.granted_at if was_granted else None,
         expires_at=lease.expires_at if was_granted else None,
         ttl_ms=round(lease.ttl * 1000),
+        stream=None if placed.status is None else _seen(placed.status),
+    )
+
+
+def _seen(status: StreamStatus) -> StreamSeen:
+    return StreamSeen(
+        runner_id=status.runner_id,
+        version=status.generation,
+        state=status.state,
+        substate=status.substate,
+        error_code=status.error_code,
+        ts=status.ts,
+        fps=status.fps,
+        last_frame_ts=status.last_frame_ts,
     )
 
 

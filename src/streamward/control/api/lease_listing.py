@@ -9,7 +9,7 @@ from streamward.control.api.cameras import UNKNOWN
 from streamward.control.api.routing import Access, Routes
 from streamward.control.cursor import Cursors
 from streamward.control.listing import page_of
-from streamward.leases.store import CameraStore, LeaseFilter, LeaseRecords, PlacedLease
+from streamward.leases.store import CameraStore, LeaseFilter, LeaseRecords, PlacedLease, StatusStore
 from streamward.model.identity import Caller
 from streamward.model.ids import CameraId, RunnerId, SiteId
 from streamward.protocol.lease_listing import LeaseDetails, LeasePage, LeaseQuery, lease_row, past_grant
@@ -18,7 +18,7 @@ from streamward.protocol.problem import Problem
 GRANTS = 100  # of a camera's history
 
 
-class OwnershipStore(LeaseRecords, CameraStore, Protocol):
+class OwnershipStore(LeaseRecords, CameraStore, StatusStore, Protocol):
     """The ports that know who has what."""
 
     async def ping(self) -> datetime: ...
@@ -29,7 +29,7 @@ def add_lease_listing(routes: Routes, store: OwnershipStore, *, cursors: Cursors
 
     @routes.get("/v1/leases", access=Access.VIEWER, refuses={400: "The cursor is not one of this listing"})
     async def list_leases(caller: Caller, query: LeaseQuery) -> LeasePage:
-        """Lists leases in the order of their cameras."""
+        """Lists leases in the order of their cameras, with how their streams are."""
 
         async def fetch(after: str | None, limit: int) -> list[PlacedLease]:
             return await store.leases(_wanted(caller, query, after, limit))
@@ -49,7 +49,8 @@ def add_lease_listing(routes: Routes, store: OwnershipStore, *, cursors: Cursors
         if camera is None or lease is None:
             return UNKNOWN
         grants = await store.history(camera.camera_id, newest=GRANTS)
-        row = lease_row(PlacedLease(lease=lease, tenant_id=camera.tenant_id, site_id=camera.site_id))
+        status = await store.find_status(camera.camera_id)
+        row = lease_row(PlacedLease(lease=lease, tenant_id=camera.tenant_id, site_id=camera.site_id, status=status))
         return LeaseDetails(
             **msgspec.structs.asdict(row),
             grants=[past_grant(each) for each in reversed(grants)],

@@ -240,7 +240,12 @@ class MemoryLeaseRecords:
 
     async def leases(self, wanted: LeaseFilter) -> list[PlacedLease]:
         found = [
-            PlacedLease(lease=self._db.leases[camera_id], tenant_id=camera.tenant_id, site_id=camera.site_id)
+            PlacedLease(
+                lease=self._db.leases[camera_id],
+                tenant_id=camera.tenant_id,
+                site_id=camera.site_id,
+                status=self._db.statuses.get(camera_id),
+            )
             for camera_id, camera in sorted(self._db.cameras.items())
             if wanted.after is None or camera_id > wanted.after
         ]

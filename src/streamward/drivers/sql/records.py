@@ -2,10 +2,13 @@
 # ruff: noqa: S608 - the parts are this package's own constants; values are always bound
 
 from dataclasses import asdict
+from typing import Any
+
+from sqlalchemy.engine import Row
 
 from streamward.drivers.sql.database import Database
-from streamward.drivers.sql.rows import lease_of
-from streamward.drivers.sql.statement import IN_SCOPE, LEASE, statement
+from streamward.drivers.sql.rows import lease_of, status_of
+from streamward.drivers.sql.statement import IN_SCOPE, LEASE, STATUS, statement
 from streamward.leases.lease import Grant, Lease, Owner
 from streamward.leases.store import EVERY, LeaseCounts, LeaseFilter, PlacedLease
 from streamward.model.ids import CameraId
@@ -18,13 +21,15 @@ _HISTORY = statement(
 )
 # From the cameras, in their order: `stream_leases` must have no index on what a renewal writes.
 _LIST = statement(
-    f"SELECT c.tenant_id, c.site_id, {LEASE.columns} FROM cameras AS c"
+    f"SELECT c.tenant_id, c.site_id, {LEASE.columns}, {STATUS.columns} FROM cameras AS c"
     " JOIN stream_leases AS l ON l.camera_uuid = c.camera_uuid"
+    " LEFT JOIN stream_status AS u ON u.camera_uuid = c.camera_uuid"
     f" WHERE {IN_SCOPE.format('c')} AND c.site_id = coalesce(:site_id, c.site_id)"
     " AND (CAST(:runner_id AS text) IS NULL OR l.runner_id = :runner_id)"
     " AND l.state = coalesce(:state, l.state) AND c.camera_uuid > coalesce(:after, '')"
     " ORDER BY c.camera_uuid LIMIT :limit",
     LEASE,
+    STATUS,
     returns="tenant_id site_id",
 )
 _COUNTS = statement(
@@ -49,7 +54,7 @@ class SqlLeaseRecords:
     async def leases(self, wanted: LeaseFilter) -> list[PlacedLease]:
         async with self._db.single() as connection:
             rows = (await connection.execute(_LIST, asdict(wanted))).all()
-        return [PlacedLease(lease=lease_of(row), tenant_id=row.tenant_id, site_id=row.site_id) for row in rows]
+        return [_placed(row) for row in rows]
 
     async def history(self, camera_id: CameraId, *, newest: int = EVERY) -> list[Grant]:
         async with self._db.single() as connection:
@@ -68,3 +73,12 @@ class SqlLeaseRecords:
         async with self._db.single() as connection:
             row = (await connection.execute(_COUNTS)).one()
         return LeaseCounts(leased=row.leased, free=row.free, orphaned=row.orphaned)
+
+
+def _placed(row: Row[Any]) -> PlacedLease:
+    return PlacedLease(
+        lease=lease_of(row),
+        tenant_id=row.tenant_id,
+        site_id=row.site_id,
+        status=None if row.u_camera_uuid is None else status_of(row),
+    )
