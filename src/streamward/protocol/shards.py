@@ -4,6 +4,7 @@ from typing import Annotated
 
 import msgspec
 
+from streamward.model import broker_url
 from streamward.model.secret import Secret
 from streamward.protocol.events import DETECTIONS, STATUS
 from streamward.protocol.fields import ClearText, Id, Message, Version
@@ -15,6 +16,13 @@ MOST_ZONES = 32
 
 Part = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Fps = Annotated[float, msgspec.Meta(gt=0, le=240)]
+PlainUrl = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=r"^https?://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?(/[^@?#\s]*)?$(?!\n)",
+        description="like `https://control.example:8443`, without a user, a query or a fragment",
+    ),
+]
 DetectorName = Annotated[
     str,
     msgspec.Meta(
@@ -66,6 +74,11 @@ class Broker(Message, frozen=True):
     ex_status: str = STATUS
     ex_detect: str = DETECTIONS
 
+    def __post_init__(self) -> None:
+        reached_by = self.reached_by
+        if reached_by is not None and not broker_url.is_broker(reached_by.reveal()):
+            raise ValueError(f"the broker's URL {broker_url.RULE}")
+
     @property
     def reached_by(self) -> Secret | None:
         """The URL, or that of a host with the broker's own defaults."""
@@ -91,7 +104,7 @@ class ObjectsAt(Message, frozen=True):
 class ControlPlane(Message, frozen=True):
     """Where leases are taken, if no Manager feeds them: by a token, or by the key of a host that was enrolled."""
 
-    base_url: str
+    base_url: PlainUrl
     token: ClearText | None = None
     identity_file: str | None = None
     ca_file: str | None = None  # certificates that are trusted; null: the system's

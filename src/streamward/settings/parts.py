@@ -3,18 +3,17 @@
 import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
-from urllib.parse import parse_qs, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from streamward.leases.policy import FAST, LONGEST_TTL, SHORTEST_TTL, TimingsContradict, check_timings
+from streamward.model import broker_url
 from streamward.model.secret import Secret
 
 PREFIX = "STREAMWARD_"
 
 _SCHEMES = ("sqlite:///", "postgresql://", "postgres://", "memory://")
-_BROKER_QUERIES: dict[str, set[str]] = {"amqp": set(), "amqps": {"cafile"}}  # by scheme
 _PLAIN_URL = re.compile(r"https?://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:(?P<port>[0-9]{1,5}))?(/[^@?#\s]*)?")
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - nothing is bound: these are found on loopback
 
@@ -60,11 +59,8 @@ class AmqpSettings(Part):
     @field_validator("url")
     @classmethod
     def _is_known(cls, url: SecretStr | None) -> SecretStr | None:
-        if url is not None and not _is_broker(url.get_secret_value()):
-            raise ValueError(
-                "must be amqp://user:password@host:port/vhost or amqps://…, with %-escapes for special characters in "
-                "user, password and vhost, and no query but amqps's cafile"
-            )
+        if url is not None and not broker_url.is_broker(url.get_secret_value()):
+            raise ValueError(broker_url.RULE)
         return url
 
 
@@ -326,15 +322,3 @@ class Settings(BaseSettings):
     def master_key_file(self) -> Path:
         """Where the keys that seal camera credentials lie, if they are not in the environment."""
         return self.data / "keys" / "master.key"
-
-
-def _is_broker(url: str) -> bool:
-    """Read strictly: a password with a bare `/` or `#` would otherwise become part of an address that is shown."""
-    try:
-        parts = urlsplit(url)
-        named = parts.hostname is not None and parts.port != 0
-        query = parse_qs(parts.query, strict_parsing=True) if parts.query else {}
-    except ValueError:
-        return False
-    plain = not parts.fragment and "/" not in parts.path[1:] and "@" not in parts.path
-    return named and plain and parts.scheme in _BROKER_QUERIES and query.keys() <= _BROKER_QUERIES[parts.scheme]
