@@ -22,6 +22,7 @@ from tests.support.wires import Wire
 
 KINDS = ("killed", "frozen", "unreachable", "locked")
 SHARES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999, "all": 1.0}
+LOOK_EVERY = 1.0  # seconds: telling its metrics is work for the Worker too
 LIVE_FOR = 15.0  # seconds before the outage, to know the live rate
 SPOOL = 4 << 20  # bytes: about a minute of events
 
@@ -106,11 +107,12 @@ async def _wait(worker: WorkerProcess, seconds: float) -> int:
 
 async def _drain(site: Site, worker: WorkerProcess, ledger: Ledger, url: str | None) -> Drained:
     """Reads along while what waited goes out."""
-    over, first = time.time(), 0.0
-    drained = Drained(over)
+    over = look_at = time.time()
+    drained, first = Drained(over), 0.0
     async with bus_of(site.lab, url) as bus:
         consumer = bus.consume(BATCHER.name, prefetch=1000)
-        while not (first and await asyncio.to_thread(is_drained, worker)):
+        while time.time() < look_at or not first or not await asyncio.to_thread(is_drained, worker):
+            look_at = max(look_at, time.time() // LOOK_EVERY * LOOK_EVERY + LOOK_EVERY)
             some = await consumer.take(at_most=1000, within=0.2)
             now, before = time.time(), len(ledger.events)
             for delivery in some:
