@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -94,3 +95,17 @@ def test_a_store_of_large_events_that_cannot_be_used_is_told_before_anything_beg
     assert ended.returncode != 0
     assert "the object store cannot be opened: its endpoint must be like https://" in ended.stderr
     assert "hunter2" not in ended.stderr + ended.stdout
+
+
+def test_one_that_continues_fenced_goes_on_while_the_control_plane_is_away(tmp_path: Path) -> None:
+    with (
+        plant(tmp_path, "--cameras", "1") as made,
+        made.runner("runner-a", ON_CONTROL_LOSS="continue-fenced", LEASE_TTL_S=5, LEASE_RENEW_INTERVAL_S=1) as runner,
+    ):
+        until(lambda: runner.streaming() == set(made.cameras))
+        made.control.process.send_signal(signal.SIGSTOP)
+        stopped = time.monotonic()
+        until(lambda: time.monotonic() - stopped > 12)
+        made.control.process.send_signal(signal.SIGCONT)
+        until(lambda: set(made.owners().values()) == {"runner-a"})
+        assert runner.facts("stream.ended") == []

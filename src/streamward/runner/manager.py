@@ -13,7 +13,7 @@ absolute deadlines, and end by themselves what is not fed.
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -21,6 +21,7 @@ import msgspec
 from streamward.leases import supervision
 from streamward.leases.held import Held
 from streamward.leases.holder import Holder, HolderState, Releasing
+from streamward.leases.moments import NEVER, Moments
 from streamward.leases.policy import RENEW_TIMEOUT
 from streamward.leases.quarantine import Quarantine, is_crash
 from streamward.leases.reconcile import AddCamera, DropCamera, Running, Wanted, reconcile
@@ -29,6 +30,7 @@ from streamward.leases.store import Named
 from streamward.leases.supervision import NEVER_DIED, EndWorker, GiveSpare, Past, Restarts, StartWorker
 from streamward.model.ids import CameraId, Generation, ShardId, TenantId
 from streamward.model.runner import DrainMode
+from streamward.model.status import StreamState, Substate
 from streamward.protocol.leases import CamerasAcquired, CamerasReleased, ReleaseAll, RunnerFlags
 from streamward.protocol.logins import AskLogins, LoginAnswers
 from streamward.protocol.runner_link import Reply
@@ -56,34 +58,8 @@ from streamward.runtime.journal import Journal
 
 LOOK_EVERY = 0.25  # seconds, if nothing happens before
 SPARE = "spare"  # in the place of a shard, where one is named
+_FOREVER = 1e12  # boot-time; JSON has no infinity
 _GRACE_MARGIN = 1.0  # seconds that a Worker has beyond its own grace
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Moments:
-    """Until when something may have been made under a camera's newest generation, by the database's time."""
-
-    generation: Generation | None = None
-    lead: datetime | None = None  # the database's time when boot-time was 0, on the late side
-    made_until: datetime | None = None  # as Workers told
-
-    def heard(self, lease: Held) -> "_Moments":
-        """Events were or will be dated by this answer, too."""
-        lead = lease.database_time(0.0)
-        if lease.generation != self.generation or self.lead is None:
-            return _Moments(generation=lease.generation, lead=lead)
-        return replace(self, lead=max(lead, self.lead))
-
-    def made(self, until: datetime) -> "_Moments":
-        """The last event of a Worker."""
-        return replace(self, made_until=until if self.made_until is None else max(until, self.made_until))
-
-    def latest(self, now: float) -> datetime | None:
-        """The latest moment that anything can have been dated until now; None: nothing was made."""
-        return None if self.lead is None else self.lead + timedelta(seconds=now)
-
-
-_NEVER = _Moments()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +68,7 @@ class ManagerSpec:
 
     template: ShardConfig  # what all its shards have in common; shard, tenant and cameras are filled in
     target: int = DEFAULT_TARGET
+    continues_fenced: bool = False  # while the control plane is away: goes on, and the fence decides later
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +122,7 @@ class Manager:
         self._quarantine = Quarantine()
         self._past: dict[ShardId | None, Restarts] = {}
         self._epochs: dict[CameraId, int] = {}
-        self._moments: dict[CameraId, _Moments] = {}
+        self._moments: dict[CameraId, Moments] = {}
         self._fed: dict[CameraId, Held] = {}
         self.is_superseded = False  # another start of this runner has taken its place
         self._is_leaving = False
@@ -162,7 +139,7 @@ class Manager:
     def counts(self) -> Counts:
         """How much it has."""
         return Counts(
-            owned=len(self._holder.held(self._clock.boot())),
+            owned=len(self._held()),
             running=len(self.crew.running()),
             shards=len(self.shards),
             workers=len(self.crew.seats),
@@ -182,9 +159,9 @@ class Manager:
             self.is_superseded = True
         self._line.send_due(self._answered)
         self._quarantine = self._quarantine.trusted(now)
-        self._plan_shards(now)
+        self._plan_shards()
         self._plan_processes(now)
-        self._plan_cameras(now)
+        self._plan_cameras()
         self._feed()
         for number in self.crew.kill_stuck():
             self._parts.journal.record(facts.WorkerStuck(worker=number))
@@ -222,8 +199,14 @@ class Manager:
         await asyncio.gather(*self._doing, return_exceptions=True)
         await self.crew.close()
 
-    def _plan_shards(self, now: float) -> None:
-        owned = filter(None, map(self._known.owned, self._holder.held(now)))
+    def _held(self) -> dict[CameraId, Held]:
+        """What may be run now; who continues fenced holds until it is told otherwise."""
+        if not self._spec.continues_fenced:
+            return self._holder.held(self._clock.boot())
+        return {each: replace(held, deadline=_FOREVER) for each, held in self._holder.held(-_FOREVER).items()}
+
+    def _plan_shards(self) -> None:
+        owned = filter(None, map(self._known.owned, self._held()))
         self.shards = assign(owned, self.shards, target=self._spec.target)
 
     def _plan_processes(self, now: float) -> None:
@@ -246,6 +229,22 @@ class Manager:
                         spare.begin(shard_id, self._config(shard_id, tenants[shard_id]))
                 case EndWorker(number):
                     self.crew.end(number)
+        self._tell_degraded(wanted)
+
+    def _tell_degraded(self, shards: list[Shard]) -> None:
+        """Of cameras whose Worker keeps dying, only the Manager can tell anything."""
+        for shard in shards:
+            if self._past.get(shard.shard_id, NEVER_DIED).is_degraded and shard.shard_id not in self.crew.by_shard():
+                self.reports |= {camera_id: self._degraded(camera_id) for camera_id in shard.cameras}
+
+    def _degraded(self, camera_id: CameraId) -> StreamReport:
+        return StreamReport(
+            camera_uuid=camera_id,
+            runner_id=self._holder.owner.runner_id,
+            state=StreamState.DISCONNECTED,
+            substate=Substate.DEGRADED,
+            ts=self._clock.wall(),
+        )
 
     async def _start(self, shard_id: ShardId | None, config: ShardConfig | None) -> None:
         began = self._clock.boot()
@@ -259,8 +258,8 @@ class Manager:
         self._parts.journal.record(facts.WorkerSpawn(shard_id=shard_id or SPARE, duration_ms=duration_ms))
         self.poke()
 
-    def _plan_cameras(self, now: float) -> None:
-        wanted = self._wanted(now)
+    def _plan_cameras(self) -> None:
+        wanted = self._wanted()
         for step in reconcile(wanted, self.crew.running(), self.crew.by_shard()):
             match step:
                 case DropCamera(worker, camera_id):
@@ -272,8 +271,8 @@ class Manager:
         if (seat := self.crew.seats.get(worker)) is not None:
             seat.drop(camera_id)
 
-    def _wanted(self, now: float) -> dict[CameraId, Wanted]:
-        found, held = {}, self._holder.held(now)
+    def _wanted(self) -> dict[CameraId, Wanted]:
+        found, held = {}, self._held()
         for shard in self._quarantine.isolate(self.shards):
             for camera_id in shard.cameras:
                 lease, revision = held.get(camera_id), self._known.revision(camera_id)
@@ -299,9 +298,9 @@ class Manager:
 
     def _feed(self) -> None:
         """Tells Workers of leases that were heard of since they were last told."""
-        held = self._holder.held(self._clock.boot())
+        held = self._held()
         for camera_id, lease in held.items():
-            known = self._moments.get(camera_id, _NEVER)
+            known = self._moments.get(camera_id, NEVER)
             self._moments[camera_id] = known.heard(lease)
         fresh = {camera_id: lease for camera_id, lease in held.items() if self._fed.get(camera_id) != lease}
         self._fed = held
@@ -350,14 +349,14 @@ class Manager:
 
     def _stopped(self, camera_id: CameraId, made_until: datetime | None) -> None:
         if made_until is not None:
-            self._moments[camera_id] = self._moments.get(camera_id, _NEVER).made(made_until)
+            self._moments[camera_id] = self._moments.get(camera_id, NEVER).made(made_until)
         self._changed.set()
 
     def _gone(self, seat: Seat, news: Exited) -> None:
         """A Worker is dead: nothing is made by it any more, whatever it had made until now."""
         now = self._clock.boot()
         for camera_id in seat.cameras:
-            self._stopped(camera_id, self._moments.get(camera_id, _NEVER).latest(now))
+            self._stopped(camera_id, self._moments.get(camera_id, NEVER).latest(now))
         if not seat.is_ending:
             past = self._past.get(seat.shard_id, NEVER_DIED)
             self._past[seat.shard_id] = past.died(now, lived_for=now - seat.born_at)
@@ -382,7 +381,7 @@ class Manager:
         return Releasing(releasing.owner, tuple(map(self._dated, releasing.leases)))
 
     def _dated(self, named: Named) -> Named:
-        moments = self._moments.get(named.camera_id, _NEVER)
+        moments = self._moments.get(named.camera_id, NEVER)
         until = moments.made_until if moments.generation == named.generation else None
         return replace(named, made_until=max(filter(None, (until, named.made_until)), default=None))
 

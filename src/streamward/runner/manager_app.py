@@ -178,7 +178,11 @@ async def _managing(around: _Around, link: ParentLink) -> AsyncIterator[Manager]
 
 def _manager(around: _Around, known: KnownCameras, spawner: Spawner) -> Manager:
     return Manager(
-        ManagerSpec(template=_template(around), target=around.settings.target_streams_per_shard),
+        ManagerSpec(
+            template=_template(around),
+            target=around.settings.target_streams_per_shard,
+            continues_fenced=around.settings.on_control_loss == "continue-fenced",
+        ),
         ManagerParts(
             holder=Holder(_holder_spec(around)),
             control=around.speaker,

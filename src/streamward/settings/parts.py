@@ -267,6 +267,13 @@ class Settings(BaseSettings):
     status_summary_interval_s: Annotated[
         float, Field(gt=0, le=3600, description="Seconds between two reports of a stream that has not changed")
     ] = 5.0
+    on_control_loss: Annotated[
+        Literal["stop", "continue-fenced"],
+        Field(
+            description="What Workers do when the control plane is away for longer than leases last: `stop`, or go on "
+            "under the fence, which refuses what another runner's detections replace"
+        ),
+    ] = "stop"
     prom_manager_port: Annotated[
         int, Field(ge=0, le=65535, description="Loopback port of a runner's own metrics; 0 or taken: one that is free")
     ] = 9107
