@@ -1,5 +1,6 @@
 """The pipeline with real threads, decoders and the built-in detector: what the camera showed is what comes out."""
 
+import threading
 from typing import Any
 
 from streamward.drivers.decoder import Decoder
@@ -84,6 +85,17 @@ class Broken(Blind):
         raise ValueError(f"cannot read {image!r}")
 
 
+class Stuck(Blind):
+    """A detector that is busy until it is let go."""
+
+    def __init__(self) -> None:
+        self.go = threading.Event()
+
+    def detect(self, _image: Any) -> Detections:
+        self.go.wait(60)
+        return ()
+
+
 class BrokenDecoder:
     """A decoder that fails in a way that nobody foresaw, and then works."""
 
@@ -124,6 +136,21 @@ async def test_only_so_many_frames_are_looked_at_and_all_are_decoded():
     dropped = run.pipeline.dropped(CAMERA)
     assert dropped[0] == 0
     assert len(run.seen) + dropped[1] <= 5
+    await run.pipeline.close()
+
+
+async def test_while_a_detector_is_busy_all_is_decoded_and_then_it_is_shown_the_newest():
+    run, stuck = Run(), Stuck()
+    run.add(detector=stuck)
+    clip = encode(make_scene(1, PICTURE))
+    run.send(clip, units=slice(0, 1))
+    await run.until(lambda: run.shown)
+    run.send(clip, units=slice(1, None))
+    await run.until(lambda: run.frames == PICTURE.loop)
+    assert len(run.shown) == 1
+    stuck.go.set()
+    await run.until(lambda: run.seen and run.seen[-1].frame == PICTURE.loop)
+    assert len(run.seen) <= 3  # the last of them may still have been on its way
     await run.pipeline.close()
 
 

@@ -42,7 +42,7 @@ def soak(
     *,
     minutes: Annotated[float | None, typer.Option(min=0.1, help="How long faults come.  [default: 10]")] = None,
     seconds: Annotated[float | None, typer.Option(min=10, help="The same in seconds.")] = None,
-    cameras: Annotated[int, typer.Option(min=2, max=256, help="Simulated cameras.")] = 12,
+    cameras: Annotated[int, typer.Option(min=2, max=64, help="Simulated cameras.")] = 12,
     fault_every: Annotated[float, typer.Option(min=8, help="Seconds from one fault to the next.")] = 10.0,
     max_fps: Annotated[
         float, typer.Option(min=0.1, max=60, help="Frames of a camera that are looked at a second.")
@@ -54,6 +54,7 @@ def soak(
         ),
     ] = None,
     data: Annotated[Path | None, typer.Option(help="Folder that is kept; else a temporary one.")] = None,
+    slow_model: Annotated[bool, typer.Option("--slow-model", help="A detector that takes 0.25 s for a frame.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run a Worker for long while its cameras misbehave, one after the other, and measure what it does.
@@ -66,7 +67,13 @@ def soak(
         raise typer.BadParameter("say how long in minutes or in seconds, not both", param_hint="--seconds")
     lasts = seconds if seconds is not None else 60 * (10.0 if minutes is None else minutes)
     spec = SoakSpec(
-        seconds=lasts, fault_every=fault_every, cameras=cameras, max_fps=max_fps, amqp=_broker(amqp), data=data
+        seconds=lasts,
+        fault_every=fault_every,
+        cameras=cameras,
+        max_fps=max_fps,
+        amqp=_broker(amqp),
+        data=data,
+        is_slow=slow_model,
     )
     sys.exit(main(spec, as_json=as_json))
 

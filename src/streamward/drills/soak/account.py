@@ -13,6 +13,7 @@ SUMMARY_EVERY = 5.0  # S0-048
 SUMMARY_SLACK = 1.0
 DELIVERED_WITHIN = 0.2  # S0-085
 BACK_WITHIN = 3.0
+FRESH_FOR = 3.0  # S0-103
 GAPS_BESIDE = 0.001  # share of gaps that may come on top of twice those of calm times
 _AROUND = 10  # samples that stand for one moment
 _MORE_RSS = 0.05  # share by which memory may grow from the middle to the end, or:
@@ -106,6 +107,7 @@ def spreads(ledger: Ledger) -> dict[str, Spread]:
         "sent to consumer": spread(ledger.whole),
         "status to consumer": spread(ledger.status_delay),
         "between two statuses": spread(ledger.status_every),
+        "age of the last frame": spread(ledger.frame_age),
     }
 
 
@@ -173,13 +175,14 @@ def _of_events(account: Account) -> list[Objective]:
 
 def _of_times(account: Account) -> list[Objective]:
     delivered, status = account.spreads["prediction to consumer"], account.spreads["status to consumer"]
-    every = account.spreads["between two statuses"]
+    every, age = account.spreads["between two statuses"], account.spreads["age of the last frame"]
     calm, beside = _share(account.calm), _share(account.beside)
     most = 2 * calm + GAPS_BESIDE
     return [
         Objective("detection at the consumer, p99", *_within(delivered.p99, DELIVERED_WITHIN)),
         Objective("status at the consumer, p99", *_within(status.p99, STATUS_WITHIN)),
         Objective("between two statuses, p99", *_within(every.p99, SUMMARY_EVERY + SUMMARY_SLACK)),
+        Objective("age of the last frame, oldest", *_within(age.longest, FRESH_FOR)),
         Objective("long gaps beside a fault", f"{beside:.3%}", f"≤ {most:.3%} (calm: {calm:.3%})", beside <= most),
     ]
 

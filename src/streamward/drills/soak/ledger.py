@@ -110,6 +110,7 @@ class Ledger:
     beside: Gaps = field(default_factory=Gaps)  # of those that were well while another was not
     status_delay: list[float] = field(default_factory=list)
     status_every: list[float] = field(default_factory=list)
+    frame_age: list[float] = field(default_factory=list)  # of cameras that were well, as the Worker says
     _cameras: dict[str, _Camera] = field(default_factory=dict)
     _ids: set[str] = field(default_factory=set)
     _seqs: set[int] = field(default_factory=set)
@@ -175,6 +176,8 @@ class Ledger:
         if camera.told_at is not None:
             self.status_every.append(now - camera.told_at)
         camera.told_at = now
+        if report.last_frame_age_s is not None and camera.is_well(now):
+            self.frame_age.append(report.last_frame_age_s)
         is_streaming = report.state is StreamState.STREAMING and report.substate is None
         if not is_streaming:
             self._noticed(report.camera_uuid, report.error_code or report.state, now)

@@ -6,6 +6,7 @@ Worker does nothing for it that it does not do for any detector. Shown the recor
 smaller cannot be read.
 """
 
+import time
 from typing import Any, NamedTuple
 
 from streamward.drivers.detectors.colour import ColourDetector
@@ -15,6 +16,8 @@ from streamward.runtime.clock import SystemClock
 
 WIDTH, HEIGHT = 320, 192
 DETECTOR = f"{__name__}:Marked"
+SLOW_DETECTOR = f"{__name__}:Slow"
+SLOW_FOR = 0.25  # seconds for each frame: four a second of all cameras together
 _KIND = "mark"
 _NOWHERE = Box(0, 0, 1, 1)
 
@@ -42,6 +45,15 @@ class Marked:
         scene, loop_frame = mark.read(image) or (0, -1)
         looked_at = round(self._clock.boot() * 1_000_000)
         return (*found, Detection(f"{_KIND}.{scene}.{loop_frame}.{looked_at}", 1.0, _NOWHERE))
+
+
+class Slow(Marked):
+    """A model that is far too slow for its cameras (S0-103)."""
+
+    def detect(self, image: Any) -> Detections:
+        """The same, after a while."""
+        time.sleep(SLOW_FOR)
+        return super().detect(image)
 
 
 def read(label: str) -> Mark | None:

@@ -12,13 +12,14 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 
-from streamward.drills.soak.marked import DETECTOR, HEIGHT, WIDTH
+from streamward.drills.soak.marked import DETECTOR, HEIGHT, SLOW_DETECTOR, WIDTH
 from streamward.model.errors import StreamwardError
 from streamward.nvr.control import FaultOrder
 from streamward.nvr.faults import Fault
@@ -54,6 +55,7 @@ class PlantSpec:
     cameras: int
     max_fps: float
     amqp: str | None = None
+    is_slow: bool = False  # its detector
 
 
 class Role:
@@ -158,7 +160,7 @@ class Plant:
             "runner_id": self.runner_id,
             "shard_id": "s0",
             "data": str(self.data),
-            "detector": DETECTOR,
+            "detector": SLOW_DETECTOR if self._spec.is_slow else DETECTOR,
             "max_fps": self._spec.max_fps,
             "grace_timeout_s": GRACE,
             "amqp": amqp,
@@ -198,10 +200,11 @@ def plant(spec: PlantSpec) -> Iterator[Plant]:
 
 @contextlib.contextmanager
 def folder(wanted: Path | None) -> Iterator[Path]:
-    """Where everything lies: the folder that is wanted, or one that is gone afterwards."""
+    """Where everything lies: a fresh one in the folder that is wanted, or one that is gone afterwards."""
     if wanted is not None:
-        wanted.mkdir(parents=True, exist_ok=True)
-        yield wanted.absolute()
+        fresh = wanted.absolute() / f"soak-{datetime.now(UTC):%Y%m%d-%H%M%S}"
+        fresh.mkdir(parents=True)
+        yield fresh
         return
     with tempfile.TemporaryDirectory(prefix="streamward-soak-") as made:
         yield Path(made)

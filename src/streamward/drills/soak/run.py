@@ -57,13 +57,14 @@ class SoakSpec:
     max_fps: float = 6.0
     amqp: str | None = None
     data: Path | None = None
+    is_slow: bool = False  # its detector
 
 
 def main(spec: SoakSpec, *, as_json: bool = False) -> int:
     """Runs the soak and prints what it came to; 1 if an objective was missed."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended like this, too, it ends what it started
     with folder(spec.data) as place:
-        made = PlantSpec(folder=place, cameras=spec.cameras, max_fps=spec.max_fps, amqp=spec.amqp)
+        made = PlantSpec(folder=place, cameras=spec.cameras, max_fps=spec.max_fps, amqp=spec.amqp, is_slow=spec.is_slow)
         with plant(made) as serving:
             account = asyncio.run(Soak(spec, serving).run())
     print(report.as_json(account) if as_json else f"\n{report.table(account)}")  # noqa: T201

@@ -21,7 +21,7 @@ def a_trouble(noticed: float | None, *, back: float = 18.0) -> Trouble:
 
 
 def an_account(*troubles: Trouble) -> Account:
-    names = ("prediction to consumer", "status to consumer", "between two statuses")
+    names = ("prediction to consumer", "status to consumer", "between two statuses", "age of the last frame")
     samples = [Sample(at=float(at), rss=100 << 20, files=20, threads=8) for at in range(60)]
     return Account(
         seconds=60.0,
@@ -96,6 +96,12 @@ def test_each_objective_can_be_missed(change, name):
 )
 def test_a_fault_is_to_be_told_and_overcome_in_time(trouble, name):
     assert missed(an_account(trouble)) == [name]
+
+
+def test_a_last_frame_that_grows_old_is_seen():
+    account = an_account(a_trouble(10.4))
+    old = account.spreads | {"age of the last frame": Spread(100, 0.1, 2.0, 2.5, 3.1)}
+    assert missed(replace(account, spreads=old)) == ["age of the last frame, oldest"]
 
 
 def test_what_grows_is_seen():
