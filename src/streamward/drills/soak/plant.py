@@ -203,7 +203,8 @@ def folder(wanted: Path | None) -> Iterator[Path]:
     """Where everything lies: a fresh one in the folder that is wanted, or one that is gone afterwards."""
     if wanted is not None:
         fresh = wanted.absolute() / f"soak-{datetime.now(UTC):%Y%m%d-%H%M%S}"
-        fresh.mkdir(parents=True)
+        wanted.mkdir(parents=True, exist_ok=True)
+        fresh.mkdir(mode=0o700)  # what the control plane says has the code of its first admin
         yield fresh
         return
     with tempfile.TemporaryDirectory(prefix="streamward-soak-") as made:

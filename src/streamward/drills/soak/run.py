@@ -66,9 +66,20 @@ def main(spec: SoakSpec, *, as_json: bool = False) -> int:
     with folder(spec.data) as place:
         made = PlantSpec(folder=place, cameras=spec.cameras, max_fps=spec.max_fps, amqp=spec.amqp, is_slow=spec.is_slow)
         with plant(made) as serving:
-            account = asyncio.run(Soak(spec, serving).run())
+            account = _run(Soak(spec, serving))
     print(report.as_json(account) if as_json else f"\n{report.table(account)}")  # noqa: T201
     return 0 if all(each.is_met for each in account.objectives) else 1
+
+
+def _run(soak: "Soak") -> Account:
+    """Raises what went wrong first, out of the groups in which tasks raise."""
+    try:
+        return asyncio.run(soak.run())
+    except ExceptionGroup as group:
+        first: Exception = group
+        while isinstance(first, ExceptionGroup):
+            first = first.exceptions[0]
+        raise first from group
 
 
 class Soak:
@@ -121,6 +132,7 @@ class Soak:
         """Seconds from its start until enough cameras stream; None: it took too long to wait for it."""
         (address,) = await asyncio.to_thread(worker.said, r"state +(\S+)")
         while self._elapsed < STREAMING_WITHIN:
+            self._alive(worker)
             if await asyncio.to_thread(_is_ready, address):
                 return self._elapsed
             await asyncio.sleep(0.1)
@@ -217,6 +229,7 @@ class Soak:
 
     async def _sample(self, worker: Role) -> None:
         while True:
+            self._alive(worker)
             self._ledger.samples.append(_measured(worker.process.pid, self._clock.boot()))
             await asyncio.sleep(_SAMPLE_EVERY)
 
