@@ -1,8 +1,11 @@
 """A Worker that has no Manager: it registers, takes the leases of its cameras, and watches what it holds (S0-037).
 
-    register ─→ [ renew · acquire ─held→ dial token ─→ add ] every second ─lost→ drop
+    register ─→ [ renew · acquire ] ─held→ dial token ─→ add
+                        └──────────lost→ drop
 
-A camera whose lease cannot be had is not run. A runner that was started anew somewhere else ends this Worker.
+A camera whose lease cannot be had is not run. A runner that was started anew somewhere else ends this Worker. Renewing,
+keeping cameras in step with leases, and telling are services of their own: a camera that takes its time to be let go,
+or a control plane that answers slowly, costs no lease.
 """
 
 import asyncio
@@ -27,9 +30,9 @@ from streamward.runner.own_leases import Control, OwnLeases
 from streamward.runner.parts import LastWord
 from streamward.runtime.clock import Clock
 from streamward.runtime.journal import Journal
+from streamward.runtime.service import Ticks
 
 LOOK_EVERY = 0.5  # seconds
-RENEW_EVERY = 2.0
 BEAT_EVERY = 1.0
 _MOST_REPORTS = 500  # that wait while the control plane is away; the oldest give way
 
@@ -42,7 +45,7 @@ class Watching(Protocol):
 
 
 class Alone:
-    """Takes a Manager's part for one shard; a service runs its ticks."""
+    """Takes a Manager's part for one shard; services run its ticks."""
 
     def __init__(
         self,
@@ -67,29 +70,35 @@ class Alone:
         self._epochs: dict[CameraId, int] = {}
         self._dials = DialTokens(control, clock=clock)
         self._reports: dict[CameraId, StreamReport] = {}
-        self._renew_at = self._beat_at = 0.0
         self._is_registered = False
+
+    @property
+    def bodies(self) -> dict[str, Ticks]:
+        """What ticks, by its name."""
+        return {"leases": self.leases, "cameras": self, "beats": _Beats(self)}
 
     def begin(self, watching: Watching) -> None:
         """From now on what is held is run there."""
         self._watching = watching
-        for camera_id in self._sources:
-            self.leases.want(camera_id)
 
     async def tick(self) -> float:
-        """Keeps leases and cameras in step with each other."""
-        now = self._clock.boot()
-        if not self._is_registered and not await self._register():
-            return LOOK_EVERY
-        if now >= self._renew_at:
-            self._renew_at = now + RENEW_EVERY
-            await self.leases.tick()
-        await self._let_go()
-        await self._begin_held()
-        if now >= self._beat_at:
-            self._beat_at = now + BEAT_EVERY
-            await self._tell()
+        """Keeps cameras in step with leases."""
+        if self._is_registered or await self._register():
+            await self._let_go()
+            await self._begin_held()
         return LOOK_EVERY
+
+    async def tell(self) -> None:
+        """How the cameras do, that dials have ended, and that this runner lives."""
+        if not self._is_registered:
+            return
+        await self._dials.tell()
+        if self._reports:
+            reports, self._reports = list(self._reports.values()), {}
+            message = StreamReports(items=reports[-_MOST_REPORTS:])
+            await self._control.post("/v1/streams/status/batch", message, ReportsAccepted, within=RENEW_TIMEOUT)
+        beat = Heartbeat(runner_id=self._owner.runner_id, streams_owned=len(self._running))
+        self._look_at(await self._control.post("/v1/runners/heartbeat", beat, RunnerFlags, within=RENEW_TIMEOUT))
 
     def reported(self, report: StreamReport) -> None:
         self._reports[CameraId(report.camera_uuid)] = report
@@ -111,6 +120,8 @@ class Alone:
         )
         answer = await self._control.post("/v1/runners/register", message, RunnerFlags, within=RENEW_TIMEOUT)
         self._is_registered = isinstance(answer, RunnerFlags)
+        for camera_id in self._sources if self._is_registered else ():
+            self.leases.want(camera_id)
         self._look_at(answer)
         return self._is_registered
 
@@ -135,19 +146,20 @@ class Alone:
         self._running[camera_id] = generation
         self._watching.add(msgspec.structs.replace(source, generation=generation, epoch=epoch))
 
-    async def _tell(self) -> None:
-        """How the cameras do, that dials have ended, and that this runner lives."""
-        await self._dials.tell()
-        if self._reports:
-            reports, self._reports = list(self._reports.values()), {}
-            message = StreamReports(items=reports[-_MOST_REPORTS:])
-            await self._control.post("/v1/streams/status/batch", message, ReportsAccepted, within=RENEW_TIMEOUT)
-        beat = Heartbeat(runner_id=self._owner.runner_id, streams_owned=len(self._running))
-        self._look_at(await self._control.post("/v1/runners/heartbeat", beat, RunnerFlags, within=RENEW_TIMEOUT))
-
     def _look_at(self, answer: Any) -> None:
         """A runner that was replaced or is drained has nothing to do here any more."""
         if isinstance(answer, Problem) and answer.reason == DenialReason.INCARNATION_ENDED:
             self._ending.drain(WorkerExit.FENCED)
         if isinstance(answer, RunnerFlags) and answer.drain_mode is not DrainMode.NONE:
             self._ending.drain()
+
+
+class _Beats:
+    """The ticks of its telling."""
+
+    def __init__(self, alone: Alone) -> None:
+        self._alone = alone
+
+    async def tick(self) -> float:
+        await self._alone.tell()
+        return BEAT_EVERY

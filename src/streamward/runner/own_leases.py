@@ -29,6 +29,7 @@ from streamward.runtime.clock import Clock
 from streamward.runtime.journal import Journal
 
 RETRY_EVERY = 2.0  # seconds until a camera that somebody else has is asked for again
+AGAIN_AFTER = 0.5  # seconds after a renewal that was not answered, or not for each lease
 
 
 class Control(Protocol):
@@ -78,12 +79,10 @@ class OwnLeases:
 
     async def tick(self) -> float:
         """Renews what is held and asks for what is not; returns in how many seconds to do it again."""
-        await self._renew()
         missing = [camera_id for camera_id in sorted(self._wanted) if not self.holds(camera_id)]
-        await asyncio.gather(
-            *map(self._acquire, missing)
-        )  # one after the other, a slow answer would cost the held ones
-        return min(FAST.renew_every, RETRY_EVERY)
+        # One after the other, slow answers would cost what is held.
+        is_answered, *_ = await asyncio.gather(self._renew(), *map(self._acquire, missing))
+        return min(FAST.renew_every, RETRY_EVERY) if is_answered else AGAIN_AFTER
 
     async def give_back(self) -> None:
         """Releases everything; to be called when nothing is made under it any more."""
@@ -109,9 +108,10 @@ class OwnLeases:
             kept = Kept(camera_id, Generation(answer.version), answer.ttl_ms / 1000)
             self._take(kept, at=answer.server_time, asked=asked)
 
-    async def _renew(self) -> None:
+    async def _renew(self) -> bool:
+        """Returns whether that was answered, for each of them."""
         if not self._held:
-            return
+            return True
         asked = self._clock.boot()
         named = [NamedLease(camera_uuid=each, version=held.generation) for each, held in self._held.items()]
         message = RenewCameras(runner_id=self._owner.runner_id, cameras=named, incarnation=self._owner.incarnation)
@@ -123,6 +123,7 @@ class OwnLeases:
             for each in answer.renewed:
                 kept = Kept(CameraId(each.camera_uuid), Generation(each.version), each.ttl_ms / 1000)
                 self._take(kept, at=answer.server_time, asked=asked)
+        return isinstance(answer, CamerasRenewed) and not answer.busy
 
     def _take(self, kept: Kept, *, at: datetime, asked: float) -> None:
         known = self._held.get(kept.camera_id)

@@ -64,7 +64,7 @@ from streamward.runtime.channel import Channel
 from streamward.runtime.clock import Clock, SystemClock
 from streamward.runtime.journal import Journal
 from streamward.runtime.outbox import MessagesPublished, Outbox, SpoolRelay
-from streamward.runtime.service import Service
+from streamward.runtime.service import Service, ticking
 from streamward.runtime.spool import Spool, abandoned
 from streamward.runtime.teller import Teller
 from streamward.vision.camera import CameraListener
@@ -146,7 +146,7 @@ async def run_alone(config: ShardConfig, *, announce: Announce) -> WorkerExit:
         with _card(config, working) as card:
             alone.begin(working.worker)
             announce(config, working.port, card)
-            async with Service("leases", alone, journal=journal):
+            async with ticking(alone.bodies, journal=journal):
                 await ending.wanted()
             await _wind_down(working, ending, alone.leases.give_back)
     control.close()

@@ -8,7 +8,9 @@ Not guaranteed: that a tick runs to its end. `stop` cancels it, so each step of 
 """
 
 import asyncio
+import contextlib
 import math
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol, Self
 
@@ -116,6 +118,15 @@ class Service:
     def _tell(self, failures: list[tuple[BaseException, int]]) -> None:
         for error, times in failures:
             self._journal.record(TickFailed(service=self.name, error=error, times=times))
+
+
+@contextlib.asynccontextmanager
+async def ticking(bodies: Mapping[str, Ticks], *, journal: Journal) -> AsyncIterator[None]:
+    """Services of several things, by their names, for as long as the block lasts."""
+    async with contextlib.AsyncExitStack() as running:
+        for name, body in bodies.items():
+            await running.enter_async_context(Service(name, body, journal=journal))
+        yield
 
 
 class Failures:
