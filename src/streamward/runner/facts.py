@@ -38,6 +38,13 @@ class StreamEnded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EventNotKept:
+    """An event is so large that neither bus nor store takes it: it is lost, and counted."""
+
+    error: StreamwardError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LeasesRenewed:
     """The control plane answered a renewal, so long after it was asked."""
 

@@ -5,7 +5,7 @@ import contextlib
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from streamward.model.status import StreamState
-from streamward.runner.facts import LeasesRenewed
+from streamward.runner.facts import EventNotKept, LeasesRenewed
 from streamward.runtime.outbox import MessagesPublished, RecordsGaveWay
 from streamward.vision.stream import Condition
 
@@ -76,6 +76,8 @@ class WorkerMetrics:
                 self._published.inc(count)
             case RecordsGaveWay(count=count):
                 self._lost.inc(count)
+            case EventNotKept():
+                self._lost.inc()
             case LeasesRenewed(duration_ms=duration_ms):
                 self._renewal.set(duration_ms / 1000)
 

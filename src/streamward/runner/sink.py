@@ -10,7 +10,9 @@ from streamward.model.message import Event, Message, Place, addressed, of_event
 from streamward.protocol import codec
 from streamward.protocol.events import DetectionsLost, StreamFailed, WorkerAlive
 from streamward.protocol.streams import StreamReport
-from streamward.runtime.outbox import Outbox
+from streamward.runner.facts import EventNotKept
+from streamward.runtime.journal import Journal
+from streamward.runtime.outbox import MessageUnfit, Outbox
 from streamward.runtime.spool import Gap, Spool
 from streamward.runtime.teller import Teller
 
@@ -35,8 +37,9 @@ class Sender:
 class BusSink:
     """The way out of a Worker."""
 
-    def __init__(self, sender: Sender, *, outbox: Outbox, teller: Teller) -> None:
+    def __init__(self, sender: Sender, *, outbox: Outbox, teller: Teller, journal: Journal) -> None:
         self._sender = sender
+        self._journal = journal
         self._outbox = outbox
         self._teller = teller
         self._series = f"{sender.runner_id}.{sender.shard_id}.{secrets.token_hex(4)}"
@@ -46,7 +49,10 @@ class BusSink:
         """An event that must not be lost: somebody has to have a queue for it."""
         event = Event(event_id=event_id, source=self._sender.source, at=message.ts, body=codec.encode(message))
         told = of_event(event, exchange=self._sender.ex_detect, routing_key=routing_key)
-        self._outbox.append(replace(told, is_mandatory=True))
+        try:
+            self._outbox.append(replace(told, is_mandatory=True))
+        except MessageUnfit as error:  # a frame with more in it than anybody can store
+            self._journal.record(EventNotKept(error=error))
 
     def tell(self, routing_key: str, message: StreamReport | StreamFailed) -> None:
         """How a stream is."""

@@ -255,7 +255,7 @@ async def _sink(shell: _Shell) -> AsyncIterator[BusSink]:
         async with outbox, Teller(publisher, journal=journal, clock=clock) as teller:
             for each in left:
                 outbox.adopt(each)
-            yield BusSink(sender, outbox=outbox, teller=teller)
+            yield BusSink(sender, outbox=outbox, teller=teller, journal=journal)
     finally:
         await bus.close()
 
