@@ -1,5 +1,6 @@
 """What a Manager tells again and again: the control plane how its streams are, the bus that it lives."""
 
+import os
 from dataclasses import dataclass, replace
 
 from streamward.leases.lease import Owner
@@ -13,6 +14,7 @@ from streamward.runner.manager import Manager
 from streamward.runner.own_leases import Control
 from streamward.runtime.clock import Clock
 from streamward.runtime.teller import Teller
+from streamward.runtime.usage import Usage
 
 EVERY = 1.0  # seconds
 TTL = 10.0  # seconds for which a heartbeat is worth something
@@ -35,6 +37,7 @@ class Bulletin:
         self._manager = manager
         self._owner = owner
         self._parts = parts
+        self._usage = Usage(clock=parts.clock)
         self._beats = 0
 
     async def tick(self) -> float:
@@ -53,10 +56,13 @@ class Bulletin:
     def _heartbeat(self) -> Message:
         self._beats += 1
         now = self._parts.clock.wall()
+        cpu_pct, mem_mb = self._usage.look([os.getpid(), *(seat.pid for seat in self._manager.crew.seats.values())])
         beat = Heartbeat(
             runner_id=self._owner.runner_id,
             streams_owned=len(self._manager.crew.running()),
             shards=len(self._manager.shards),
+            cpu_pct=cpu_pct,
+            mem_mb=mem_mb,
             ts=now,
         )
         name = f"{self._owner.runner_id}.{self._owner.incarnation}.{self._beats}"
