@@ -106,7 +106,7 @@ def test_a_broker_that_does_not_answer_is_told_without_its_password() -> None:
     assert network.broker(Settings()) is None
     with socket.create_server(("127.0.0.1", 0)) as bound:
         port = bound.getsockname()[1]
-    finding = network.broker(with_(broker={"url": f"amqp://ada:hunter2@127.0.0.1:{port}/"}))
+    finding = network.broker(with_(amqp={"url": f"amqp://ada:hunter2@127.0.0.1:{port}/"}))
     assert finding is not None
     assert finding.verdict is Verdict.FAILED
     assert f"127.0.0.1:{port}" in finding.detail

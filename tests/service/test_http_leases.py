@@ -38,6 +38,8 @@ async def test_acquire_grants_a_free_camera(control: ControlUnderTest) -> None:
             "username": None,
             "password": None,
             "credential_version": 0,
+            "detector": None,
+            "max_fps": None,
         },
     }
 
