@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
+from streamward.drills.figures import Objective, Spread, seconds, spread, within
 from streamward.drills.soak.ledger import Gaps, Ledger, Sample, Trouble
 from streamward.drills.soak.plant import GRACE
 
@@ -23,17 +24,6 @@ _MORE_THREADS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
-    """How a figure is spread, in seconds."""
-
-    count: int
-    p50: float
-    p95: float
-    p99: float
-    longest: float
-
-
-@dataclass(frozen=True, slots=True)
 class Weathered:
     """One fault, and how long it took to be told and to be over; seconds, None: it was not, or did not have to be."""
 
@@ -44,16 +34,6 @@ class Weathered:
     noticed_within: float | None  # what it is held against
     streaming_after: float | None  # since it was cleared, if it did not stream then
     is_of_all: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Objective:
-    """A figure against its goal."""
-
-    name: str
-    measured: str
-    goal: str
-    is_met: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,13 +69,6 @@ class Account:
     resources: dict[str, Sample]  # at the start, in the middle and at the end
     ends: Ends
     objectives: list[Objective] = field(default_factory=list)
-
-
-def spread(values: Sequence[float]) -> Spread:
-    """Percentiles; of nothing they are nothing."""
-    ordered = sorted(values) or [0.0]
-    at = [ordered[min(len(ordered) - 1, int(len(ordered) * share))] for share in (0.5, 0.95, 0.99)]
-    return Spread(len(values), *(round(each, 4) for each in (*at, ordered[-1])))
 
 
 def spreads(ledger: Ledger) -> dict[str, Spread]:
@@ -147,7 +120,7 @@ def _of_ends(account: Account) -> list[Objective]:
     ends = account.ends
     ready = ends.ready_after
     return [
-        Objective("ready", _seconds(ready), f"≤ {READY_WITHIN:g} s", ready is not None and ready <= READY_WITHIN),
+        Objective("ready", seconds(ready), f"≤ {READY_WITHIN:g} s", ready is not None and ready <= READY_WITHIN),
         Objective(
             "streaming in the end",
             f"{ends.streaming} of {account.cameras}",
@@ -179,26 +152,26 @@ def _of_times(account: Account) -> list[Objective]:
     calm, beside = _share(account.calm), _share(account.beside)
     most = 2 * calm + GAPS_BESIDE
     return [
-        Objective("detection at the consumer, p99", *_within(delivered.p99, DELIVERED_WITHIN)),
-        Objective("status at the consumer, p99", *_within(status.p99, STATUS_WITHIN)),
-        Objective("between two statuses, p99", *_within(every.p99, SUMMARY_EVERY + SUMMARY_SLACK)),
-        Objective("age of the last frame, oldest", *_within(age.longest, FRESH_FOR)),
+        Objective("detection at the consumer, p99", *within(delivered.p99, DELIVERED_WITHIN)),
+        Objective("status at the consumer, p99", *within(status.p99, STATUS_WITHIN)),
+        Objective("between two statuses, p99", *within(every.p99, SUMMARY_EVERY + SUMMARY_SLACK)),
+        Objective("age of the last frame, oldest", *within(age.longest, FRESH_FOR)),
         Objective("long gaps beside a fault", f"{beside:.3%}", f"≤ {most:.3%} (calm: {calm:.3%})", beside <= most),
     ]
 
 
 def _of_faults(account: Account) -> list[Objective]:
     judged = []
-    for within in sorted({each.noticed_within for each in account.faults if each.noticed_within is not None}):
-        after = [each.noticed_after for each in account.faults if each.noticed_within == within]
+    for goal_s in sorted({each.noticed_within for each in account.faults if each.noticed_within is not None}):
+        after = [each.noticed_after for each in account.faults if each.noticed_within == goal_s]
         told = [each for each in after if each is not None]
         name = f"faults noticed ({len(told)} of {len(after)}), slowest"
-        measured, goal, is_met = _within(max(told, default=0.0), within)
+        measured, goal, is_met = within(max(told, default=0.0), goal_s)
         judged.append(Objective(name, measured, goal, is_met and len(told) == len(after)))
     back = [each.streaming_after for each in account.faults if each.is_of_all]
     if back:
         slowest = max((each for each in back if each is not None), default=0.0)
-        measured, goal, is_met = _within(slowest, BACK_WITHIN)
+        measured, goal, is_met = within(slowest, BACK_WITHIN)
         judged.append(Objective("recorder back, last camera streams", measured, goal, is_met and None not in back))
     return judged
 
@@ -232,16 +205,6 @@ def _typical(samples: Sequence[Sample]) -> Sample:
 
 def _share(gaps: Gaps) -> float:
     return gaps.over / gaps.count if gaps.count else 0.0
-
-
-def _within(measured: float, goal: float) -> tuple[str, str, bool]:
-    return _seconds(measured), f"≤ {_seconds(goal)}", measured <= goal
-
-
-def _seconds(value: float | None) -> str:
-    if value is None:
-        return "never"
-    return f"{value * 1000:.0f} ms" if value < 1 else f"{value:.2f} s"
 
 
 def _mebibytes(count: int) -> str:

@@ -4,10 +4,9 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict
 
-from streamward.drills.soak.account import Account, Spread, Weathered
+from streamward.drills.figures import Row, Spread, columns, facts, objectives
+from streamward.drills.soak.account import Account, Weathered
 from streamward.drills.soak.ledger import Gaps, Sample, Trouble
-
-Row = tuple[str, ...]
 
 
 def as_json(account: Account) -> str:
@@ -17,7 +16,7 @@ def as_json(account: Account) -> str:
 
 def table(account: Account) -> str:
     """Several tables, the objectives last."""
-    return "\n\n".join([_head(account), _times(account), _faults(account.faults), _objectives(account)])
+    return "\n\n".join([_head(account), _times(account), _faults(account.faults), objectives(account.objectives)])
 
 
 def line(trouble: Trouble, *, elapsed: float, events: int) -> str:
@@ -33,7 +32,7 @@ def _head(account: Account) -> str:
     events = sorted(account.events.values())
     each = f"{events[0]:,} to {events[-1]:,} a camera" if events else "none"
     sizes = " → ".join(_size(sample) for sample in account.resources.values())
-    return _facts([
+    return facts([
         ("ran for", f"{account.seconds:.0f} s, {account.cameras} cameras, {account.bus}"),
         ("load of the machine", " → ".join(f"{load:.1f}" for load in account.load)),
         ("events", f"{sum(events):,}, {each}; {account.redelivered} brought again by the bus"),
@@ -48,7 +47,7 @@ def _times(account: Account) -> str:
     rows: list[Row] = [("seconds", "p50", "p95", "p99", "longest", "count")]
     rows += [(name, *_spread(each)) for name, each in account.spreads.items()]
     unmatched = f"\n(of {account.unmatched} pictures it is not known when they were sent)" if account.unmatched else ""
-    return _columns(rows) + unmatched
+    return columns(rows) + unmatched
 
 
 def _faults(faults: Iterable[Weathered]) -> str:
@@ -63,23 +62,7 @@ def _faults(faults: Iterable[Weathered]) -> str:
         )
         for each in faults
     ]
-    return _columns(rows)
-
-
-def _objectives(account: Account) -> str:
-    rows: list[Row] = [("objective", "measured", "goal", "")]
-    rows += [(each.name, each.measured, each.goal, "" if each.is_met else "MISSED") for each in account.objectives]
-    return _columns(rows)
-
-
-def _facts(facts: Iterable[tuple[str, str]]) -> str:
-    return "\n".join(f"{name:<22}{value}" for name, value in facts)
-
-
-def _columns(rows: list[Row]) -> str:
-    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
-    padded = ("  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)) for row in rows)
-    return "\n".join(each.rstrip() for each in padded)
+    return columns(rows)
 
 
 def _spread(each: Spread) -> tuple[str, ...]:

@@ -11,21 +11,12 @@ from collections.abc import AsyncIterator, Awaitable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from streamward.drills.roles import ProcessFailed, Role, call, folder, ran
 from streamward.drills.soak import report
 from streamward.drills.soak.account import Account, Ends, judge, resources, spreads, weathered
 from streamward.drills.soak.ledger import Ledger, Sample, Trouble
 from streamward.drills.soak.plan import TRIALS, Trial
-from streamward.drills.soak.plant import (
-    EX_DETECT,
-    EX_STATUS,
-    Plant,
-    PlantSpec,
-    ProcessFailed,
-    Role,
-    call,
-    folder,
-    plant,
-)
+from streamward.drills.soak.plant import EX_DETECT, EX_STATUS, Plant, PlantSpec, plant
 from streamward.drivers.buses import open_bus
 from streamward.model.bus import Binding, Bus, BusAway, Delivery, Queue
 from streamward.model.secret import Secret
@@ -63,23 +54,12 @@ class SoakSpec:
 def main(spec: SoakSpec, *, as_json: bool = False) -> int:
     """Runs the soak and prints what it came to; 1 if an objective was missed."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended like this, too, it ends what it started
-    with folder(spec.data) as place:
+    with folder(spec.data, called="soak") as place:
         made = PlantSpec(folder=place, cameras=spec.cameras, max_fps=spec.max_fps, amqp=spec.amqp, is_slow=spec.is_slow)
         with plant(made) as serving:
-            account = _run(Soak(spec, serving))
+            account = ran(Soak(spec, serving).run())
     print(report.as_json(account) if as_json else f"\n{report.table(account)}")  # noqa: T201
     return 0 if all(each.is_met for each in account.objectives) else 1
-
-
-def _run(soak: "Soak") -> Account:
-    """Raises what went wrong first, out of the groups in which tasks raise."""
-    try:
-        return asyncio.run(soak.run())
-    except ExceptionGroup as group:
-        first: Exception = group
-        while isinstance(first, ExceptionGroup):
-            first = first.exceptions[0]
-        raise first from group
 
 
 class Soak:

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from streamward.drills.figures import Spread, spread
 from streamward.drills.soak import report
-from streamward.drills.soak.account import Account, Ends, Spread, judge, resources, spread, weathered
+from streamward.drills.soak.account import Account, Ends, judge, resources, weathered
 from streamward.drills.soak.ledger import Gaps, Sample, Trouble
 from streamward.drills.soak.plan import TRIALS
 

@@ -1,0 +1,166 @@
+"""Processes of a drill, started by the real command line on free ports, and always ended."""
+
+import asyncio
+import contextlib
+import http.client
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Coroutine, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import msgspec
+
+from streamward.model.errors import StreamwardError
+from streamward.nvr.control import FaultOrder
+from streamward.nvr.faults import Fault
+
+COMMAND = (sys.executable, "-m", "streamward")
+SERVED_WITHIN = 60.0  # seconds: a busy machine is no failure
+ENDED_WITHIN = 30.0
+
+Outcome = TypeVar("Outcome")
+
+
+class ProcessFailed(StreamwardError):
+    """A process of a drill ended, said nothing, or refused something."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(name, why)
+        self.name = name
+        self.why = why
+
+    def __str__(self) -> str:
+        return f"`streamward {self.name}` did not serve the drill: {self.why}"
+
+
+class Role:
+    """One process; what it says and what it logs are kept in the folder."""
+
+    def __init__(
+        self, name: str, *args: str, folder: Path, environment: dict[str, str], called: str | None = None
+    ) -> None:
+        self.name = name
+        self._out, self._log = (folder / f"{called or name}.{kind}" for kind in ("out", "log"))
+        with self._out.open("wb") as out, self._log.open("wb") as log:
+            self.process = subprocess.Popen(  # noqa: S603 - our own program
+                [*COMMAND, name, *args], env=environment, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=log
+            )
+
+    def said(self, pattern: str) -> list[str]:
+        """Waits until it says something like that; all such words."""
+        last = time.monotonic() + SERVED_WITHIN
+        while not (found := re.findall(pattern, self._out.read_text())):
+            if self.process.poll() is not None or time.monotonic() > last:
+                raise ProcessFailed(self.name, self.trouble)
+            time.sleep(0.05)
+        return found
+
+    def lines(self) -> Iterator[dict[str, Any]]:
+        """What it logged, line by line."""
+        for line in self._log.read_text(errors="replace").splitlines():
+            with contextlib.suppress(msgspec.DecodeError):  # not JSON, or not all of it is there yet
+                yield msgspec.json.decode(line, type=dict[str, Any])
+
+    @property
+    def trouble(self) -> str:
+        """How it ended, and the end of its log."""
+        code = self.process.poll()
+        how = "it said nothing" if code is None else f"it ended with {code}"
+        return "\n".join([how, *self._log.read_text(errors="replace").splitlines()[-20:]])
+
+    def end(self) -> tuple[int, float]:
+        """Asks it to end, by force in the end; its exit code, and how many seconds it took."""
+        asked = time.monotonic()
+        if self.process.poll() is None:
+            self.process.terminate()
+        try:
+            code = self.process.wait(ENDED_WITHIN)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            code = self.process.wait()
+        return code, time.monotonic() - asked
+
+
+class Recorder:
+    """The simulated recorder, spoken to over its control API."""
+
+    def __init__(self, role: Role) -> None:
+        self.urls = role.said(r"rtsp://\S+(?=[\s\S]*Ctrl-C)")
+        self.cameras = [url.rpartition("/")[2] for url in self.urls]
+        (self._control,) = role.said(r"control API +(\S+)")
+
+    async def set(self, fault: Fault, camera: str | None) -> None:
+        """From now on this counts."""
+        await self._call("POST", "/faults", msgspec.json.encode(FaultOrder(fault, camera)))
+
+    async def clear(self) -> None:
+        """All is well again."""
+        await self._call("DELETE", "/faults")
+
+    async def sent(self, camera: str, *, since: int) -> list[dict[str, Any]]:
+        """The newest pictures of a camera, and when each was taken."""
+        told: list[dict[str, Any]] = await self._call("GET", f"/sent?camera={camera}&since={since}")
+        return told
+
+    async def _call(self, method: str, path: str, body: bytes | None = None) -> Any:
+        return await asyncio.to_thread(call, method, f"{self._control}{path}", body=body)
+
+
+@contextlib.contextmanager
+def folder(wanted: Path | None, *, called: str) -> Iterator[Path]:
+    """Where everything lies: a fresh one in the folder that is wanted, or one that is gone afterwards."""
+    if wanted is not None:
+        fresh = wanted.absolute() / f"{called}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
+        wanted.mkdir(parents=True, exist_ok=True)
+        fresh.mkdir(mode=0o700)  # what the control plane says has the code of its first admin
+        yield fresh
+        return
+    with tempfile.TemporaryDirectory(prefix=f"streamward-{called}-") as made:
+        yield Path(made)
+
+
+def ran(drill: Coroutine[Any, Any, Outcome]) -> Outcome:
+    """Runs a drill; raises what went wrong first, out of the groups in which tasks raise."""
+    try:
+        return asyncio.run(drill)
+    except ExceptionGroup as group:
+        first: Exception = group
+        while isinstance(first, ExceptionGroup):
+            first = first.exceptions[0]
+        raise first from group
+
+
+def minted(*args: str, folder: Path, environment: dict[str, str]) -> str:
+    """What `streamward` with these arguments prints."""
+    ended = subprocess.run(  # noqa: S603 - our own program
+        [*COMMAND, *args], env=environment, cwd=folder, capture_output=True, check=False
+    )
+    if ended.returncode:
+        raise ProcessFailed(args[0], ended.stderr.decode(errors="replace"))
+    return ended.stdout.decode().strip()
+
+
+def call(method: str, url: str, *, body: bytes | None = None, token: str | None = None) -> Any:
+    """One request; the answer's JSON, or ProcessFailed."""
+    place = urlsplit(url)
+    connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=SERVED_WITHIN)
+    headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
+    path = f"{place.path}?{place.query}" if place.query else place.path
+    try:
+        connection.request(method, path, body=body, headers=headers)
+        answer = connection.getresponse()
+        content = answer.read()
+    except OSError as error:
+        raise ProcessFailed(place.path, str(error)) from error
+    finally:
+        connection.close()
+    if answer.status >= http.HTTPStatus.BAD_REQUEST:
+        raise ProcessFailed(place.path, f"{answer.status}: {content[:500].decode(errors='replace')}")
+    return json.loads(content) if content else None
