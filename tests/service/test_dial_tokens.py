@@ -8,6 +8,7 @@ from streamward.model.ids import CameraId, Generation, SiteId
 from streamward.protocol.problem import Problem
 from streamward.protocol.sites import DialFinished, DialToken
 from streamward.runner.dial_tokens import DialTokens
+from streamward.runtime.journal import Journal
 from tests.support.builders import START
 from tests.support.clocks import ManualClock
 
@@ -31,7 +32,7 @@ class FakeControl:
 
 async def test_a_generation_is_paid_for_once():
     control, clock = FakeControl(), ManualClock(START)
-    tokens = DialTokens(control, clock=clock)
+    tokens = DialTokens(control, clock=clock, journal=Journal())
     for generation in (1, 1, 2):
         assert await tokens.take(ONE, SITE, Generation(generation))
     assert len(control.paths) == 2
@@ -40,14 +41,14 @@ async def test_a_generation_is_paid_for_once():
 
 async def test_two_asks_at_once_are_one():
     control, clock = FakeControl(), ManualClock(START)
-    tokens = DialTokens(control, clock=clock)
+    tokens = DialTokens(control, clock=clock, journal=Journal())
     taken = await asyncio.gather(*(tokens.take(ONE, SITE, Generation(1)) for _ in range(2)))
     assert (sorted(taken), len(control.paths)) == ([False, True], 1)
 
 
 async def test_an_empty_budget_is_asked_again_when_it_says():
     control, clock = FakeControl(answer=EMPTY), ManualClock(START)
-    tokens = DialTokens(control, clock=clock)
+    tokens = DialTokens(control, clock=clock, journal=Journal())
     assert not await tokens.take(ONE, SITE, Generation(1))
     clock.advance(2.4)
     assert not tokens.is_due(ONE)
@@ -60,7 +61,7 @@ async def test_an_empty_budget_is_asked_again_when_it_says():
 
 async def test_a_dial_that_has_ended_is_told_once_and_only_if_it_was_paid_for():
     control, clock = FakeControl(), ManualClock(START)
-    tokens = DialTokens(control, clock=clock)
+    tokens = DialTokens(control, clock=clock, journal=Journal())
     tokens.ended(ONE)
     await tokens.tell()
     assert control.paths == []

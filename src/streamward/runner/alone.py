@@ -68,7 +68,7 @@ class Alone:
         self._watching: Watching | None = None
         self._running: dict[CameraId, Generation] = {}
         self._epochs: dict[CameraId, int] = {}
-        self._dials = DialTokens(control, clock=clock)
+        self._dials = DialTokens(control, clock=clock, journal=journal)
         self._reports: dict[CameraId, StreamReport] = {}
         self._is_registered = False
 

@@ -6,8 +6,10 @@ from streamward.leases.policy import RENEW_TIMEOUT
 from streamward.model.ids import CameraId, Generation, SiteId
 from streamward.protocol.problem import Problem
 from streamward.protocol.sites import DialFinished, DialToken, NamedDial
+from streamward.runner.facts import DialTokenTaken
 from streamward.runner.own_leases import Control
 from streamward.runtime.clock import Clock
+from streamward.runtime.journal import Journal
 
 _RETRY = 1.0  # seconds, if nobody says when
 
@@ -15,11 +17,13 @@ _RETRY = 1.0  # seconds, if nobody says when
 class DialTokens:
     """Asks for them, and knows who has one."""
 
-    def __init__(self, control: Control, *, clock: Clock) -> None:
+    def __init__(self, control: Control, *, clock: Clock, journal: Journal) -> None:
         self._control = control
         self._clock = clock
+        self._journal = journal
         self._has: dict[CameraId, Generation] = {}
         self._ask_at: dict[CameraId, float] = {}  # boot-time
+        self._asked: dict[CameraId, float] = {}  # boot-time of the first ask that has no token yet
         self._sites: dict[CameraId, SiteId] = {}
         self._ended: set[CameraId] = set()  # and not told yet
 
@@ -35,6 +39,7 @@ class DialTokens:
         """Asks for a token, unless it has one; returns whether it has one now."""
         if self.has(camera_id, generation) or not self.is_due(camera_id):
             return self.has(camera_id, generation)
+        asked = self._asked.setdefault(camera_id, self._clock.boot())
         self._ask_at[camera_id] = self._clock.boot() + 2 * RENEW_TIMEOUT  # one ask at a time
         message = NamedDial(camera_uuid=camera_id, version=generation)
         path = f"/v1/sites/{site_id}/budget/consume"
@@ -43,8 +48,13 @@ class DialTokens:
             wait = answer.retry_in_ms if isinstance(answer, Problem) else None
             self._ask_at[camera_id] = self._clock.boot() + (_RETRY if wait is None else wait / 1000)
             return False
-        self._ask_at.pop(camera_id)
+        self._ask_at.pop(camera_id, None)
         self._has[camera_id], self._sites[camera_id] = generation, site_id
+        self._asked.pop(camera_id, None)
+        duration_ms = round((self._clock.boot() - asked) * 1000)
+        self._journal.record(
+            DialTokenTaken(camera_id=camera_id, site_id=site_id, version=generation, duration_ms=duration_ms)
+        )
         return True
 
     def ended(self, camera_id: CameraId) -> None:
@@ -54,7 +64,7 @@ class DialTokens:
 
     def forget(self, camera_id: CameraId) -> None:
         """A camera that is not held any more."""
-        for known in (self._has, self._ask_at, self._sites):
+        for known in (self._has, self._ask_at, self._asked, self._sites):
             known.pop(camera_id, None)
         self._ended.discard(camera_id)
 

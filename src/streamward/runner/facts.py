@@ -98,3 +98,13 @@ class RunnerServes:
 
     own_port: int
     workers_port: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DialTokenTaken:
+    """A camera's first dial under that generation is paid for, so long after it was first asked for."""
+
+    camera_id: CameraId
+    site_id: str
+    version: int
+    duration_ms: int

@@ -115,7 +115,7 @@ class Manager:
         self._line = LeaseLine(
             parts.holder, parts.control, clock=parts.clock, journal=parts.journal, stopping=self._stopping
         )
-        self.dials = DialTokens(parts.control, clock=parts.clock)
+        self.dials = DialTokens(parts.control, clock=parts.clock, journal=parts.journal)
         self.reports: dict[CameraId, StreamReport] = {}  # to be told to the control plane
         self.poke: Callable[[], None] = lambda: None
         self.shards: list[Shard] = []
