@@ -50,9 +50,14 @@ bench: $(VENV)/.bench ## measure, as ratios within one run
 	@scripts/postgresql
 	$(BIN)/python -m bench
 
-drills: $(VENV)/.dev ## the simulation at full size, 10 min of faulty cameras, the API fuzzed on both databases
+drills: $(VENV)/.dev ## the simulation at full size, 10 min of faulty cameras, runners killed, the API fuzzed on both databases
 	$(BIN)/streamward drill simulate --seeds 20000
 	$(BIN)/streamward drill soak --minutes 10
+	$(BIN)/streamward drill takeover --kills 20
+	$(BIN)/streamward drill takeover --how freeze --kills 5
+	$(BIN)/streamward drill takeover --how freeze --kills 5 --ttl 5 --renew-every 1
+	$(BIN)/streamward drill drain soft
+	$(BIN)/streamward drill drain hard
 	@scripts/postgresql
 	$(BIN)/python -m scripts.fuzz_api --examples 2000 --minutes 30
 

@@ -1,14 +1,42 @@
 """`streamward drill`: drills, and what they measured."""
 
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from streamward.cli.options import AsJson, group
+from streamward.model.runner import DrainMode
 
 app = group("Runs a drill and prints what was measured.")
+
+Cameras = Annotated[int, typer.Option(min=1, max=256, help="Simulated cameras.")]
+Runners = Annotated[int, typer.Option(min=2, max=26, help="Runners, each with room for twice as many cameras.")]
+Seed = Annotated[int | None, typer.Option(min=0, help="Of the random moments; a fresh one if not given.")]
+Database = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL", help="A PostgreSQL for SQLite, empty; with a login: `setting`, STREAMWARD_DATABASE_URL."
+    ),
+]
+Amqp = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="RabbitMQ for the embedded bus, nobody else's; with a login: `setting`, STREAMWARD_AMQP_URL.",
+    ),
+]
+Data = Annotated[Path | None, typer.Option(help="Folder that is kept; else a temporary one.")]
+
+
+class How(StrEnum):
+    """What is done to a runner."""
+
+    KILL = "kill"
+    FREEZE = "freeze"
+    DRAIN = "drain"
 
 
 @app.command()
@@ -76,6 +104,92 @@ def soak(
         is_slow=slow_model,
     )
     sys.exit(main(spec, as_json=as_json))
+
+
+@app.command()
+def takeover(
+    *,
+    how: Annotated[How, typer.Option(help="What is done to a runner.")] = How.KILL,
+    kills: Annotated[int, typer.Option(min=1, help="How often it is done.")] = 20,
+    cameras: Cameras = 12,
+    runners: Runners = 2,
+    ttl: Annotated[float, typer.Option(min=4, max=60, help="Seconds that a lease lasts.")] = 8.0,
+    renew_every: Annotated[float, typer.Option(min=0.5, help="Seconds between two renewals.")] = 2.0,
+    seed: Seed = None,
+    database: Database = None,
+    amqp: Amqp = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Kill, freeze or drain runners in turn, and measure until every camera streams at another one.
+
+    Starts a control plane, a recorder and runners of its own; a fleet that runs is left alone. Each time the runner
+    with the most cameras is hit at a random phase of its renewals, and brought back when its cameras have moved.
+    Exits with 1 if an objective was missed.
+    """
+    from streamward.drills.takeover.account import How as Blow
+    from streamward.drills.takeover.fleet import FleetSpec
+    from streamward.drills.takeover.run import DrillSpec, main
+
+    made = FleetSpec(
+        folder=Path(),
+        cameras=cameras,
+        runners=runners,
+        ttl=ttl,
+        renew_every=renew_every,
+        database=_database(database),
+        amqp=_broker(amqp),
+    )
+    sys.exit(main(DrillSpec(fleet=made, how=Blow(how), times=kills, seed=seed, data=data), as_json=as_json))
+
+
+@app.command()
+def drain(
+    mode: Annotated[DrainMode, typer.Argument(help="soft: a few cameras at a time; hard: all at once.")] = (
+        DrainMode.SOFT
+    ),
+    *,
+    times: Annotated[int, typer.Option(min=1, help="How often a runner is drained.")] = 5,
+    cameras: Cameras = 12,
+    runners: Runners = 2,
+    seed: Seed = None,
+    database: Database = None,
+    amqp: Amqp = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Drain runners in turn, and measure how long each camera is not watched.
+
+    Starts a control plane, a recorder and runners of its own; a fleet that runs is left alone. Exits with 1 if an
+    objective was missed.
+    """
+    from streamward.drills.takeover.account import How as Blow
+    from streamward.drills.takeover.fleet import FleetSpec
+    from streamward.drills.takeover.run import DrillSpec, main
+
+    if mode is DrainMode.NONE:
+        raise typer.BadParameter("say soft or hard", param_hint="MODE")
+    made = FleetSpec(folder=Path(), cameras=cameras, runners=runners, database=_database(database), amqp=_broker(amqp))
+    blow = Blow.SOFT if mode is DrainMode.SOFT else Blow.DRAIN
+    sys.exit(main(DrillSpec(fleet=made, how=blow, times=times, seed=seed, data=data), as_json=as_json))
+
+
+def _database(named: str | None) -> str | None:
+    """The URL of a PostgreSQL: as it was named, or as it is set."""
+    if named != "setting":
+        if named is not None and "@" in named:
+            raise typer.BadParameter(
+                "a command line can be read by everybody on this host: "
+                "put a URL with a login into STREAMWARD_DATABASE_URL, and say --database setting",
+                param_hint="--database",
+            )
+        return named
+    from streamward.settings import load
+
+    url = load().database.url
+    if url is None:
+        raise typer.BadParameter("STREAMWARD_DATABASE_URL is not set", param_hint="--database")
+    return url.get_secret_value()
 
 
 def _broker(named: str | None) -> str | None:

@@ -1,0 +1,35 @@
+"""`streamward drill takeover`, small: what must never happen is judged here, how fast it is is judged by the drill."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.support.processes import run
+
+
+def drilled(tmp_path: Path, *args: str) -> dict[str, Any]:
+    ended = run("drill", *args, "--cameras", "3", "--seed", "1", "--json", data=tmp_path / "data")
+    assert ended.returncode in {0, 1}, ended.stderr  # 1: it was too slow for an objective
+    told: dict[str, Any] = json.loads(ended.stdout)
+    moved = [each for takeover in told["takeovers"] for each in takeover["moved"]]
+    assert moved
+    assert all(each["streaming_after"] is not None for each in moved)
+    assert [told["fenced"][each] for each in ("stale", "shared")] == [0, 0]
+    assert told["fenced"]["live"] > 0
+    return told
+
+
+def test_cameras_of_a_killed_runner_stream_at_another_and_no_detection_has_two_owners(tmp_path: Path) -> None:
+    told = drilled(tmp_path, "takeover", "--kills", "2")
+    assert len(told["takeovers"]) == 2
+    assert told["spreads"]["until STREAMING"]["longest"] < 60
+    assert told["parts"]["tree gone, leases given back"]["count"] > 0
+
+
+def test_cameras_of_a_frozen_runner_stream_at_another_and_its_thaw_harms_nobody(tmp_path: Path) -> None:
+    told = drilled(tmp_path, "takeover", "--how", "freeze", "--kills", "1", "--ttl", "5", "--renew-every", "1")
+    assert told["spreads"]["until STREAMING"]["p50"] > 2  # its leases had to run out
+
+
+def test_cameras_of_a_drained_runner_are_handed_over(tmp_path: Path) -> None:
+    assert len(drilled(tmp_path, "drain", "soft", "--times", "1")["takeovers"]) == 1
