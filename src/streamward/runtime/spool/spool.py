@@ -11,8 +11,8 @@ Not guaranteed: a power cut or a crash of the kernel, unless `is_synced` is aske
 the disk. Once only: what was handed out and not confirmed when a process died is handed out again. And the exact count
 of records lost on a disk on which not even a header can be written, if the process is killed before that is over.
 
-Live records first: `live` hands out from the newest segment, `backlog` from all others, oldest first. `roll` begins a
-new segment, and with that turns everything unread into backlog.
+Live records first: `live` hands out what was appended since the last `roll`, `backlog` the rest, oldest first. `roll`
+begins a new segment, and with that turns everything unread into backlog; a segment that is merely full stays live.
 
 For one thread, and one folder for each start of a process: numbers begin anew in a spool that was emptied. Appending is
 one write to the page cache; reading is from there if the backlog is young.
@@ -85,6 +85,7 @@ class Spool:
         self._lock = _locked(folder)
         self._segments = list(_recovered(folder))  # by number; spent ones are gone
         self._live: Segment | None = None  # the last of them, if we append to it
+        self._filled: list[Segment] = []  # those before it that were live until they were full, and have unread records
         self._number = max([1, *(each.marks.until for each in self._segments)])  # the next record's
         self._unrecorded: Gap | None = None  # could not be written, and neither could that
 
@@ -95,8 +96,8 @@ class Spool:
 
     @property
     def unread_live(self) -> int:
-        """Records of the newest segment that were not handed out yet."""
-        return self._live.unread if self._live else 0
+        """Records since the last roll that were not handed out yet."""
+        return sum(segment.unread for segment in self._fresh())
 
     @property
     def is_empty(self) -> bool:
@@ -112,8 +113,12 @@ class Spool:
         self._number += 1
 
     def live(self, most: int) -> list[Waiting]:
-        """What was appended last, in its order."""
-        return [Waiting(entry, self._live) for entry in self._live.read(most)] if self._live else []
+        """What was appended since the last roll, in its order."""
+        found: list[Waiting] = []
+        for segment in self._fresh():
+            found += [Waiting(entry, segment) for entry in segment.read(most - len(found))]
+        self._filled = [segment for segment in self._filled if segment.unread]
+        return found
 
     def backlog(self, most: int) -> list[Waiting]:
         """What waits from before, oldest first."""
@@ -136,12 +141,9 @@ class Spool:
             failpoints.reach(TRIMMED)
 
     def roll(self) -> None:
-        """From now on a new segment: what is in the present one is backlog."""
-        live, self._live = self._live, None
-        if live is not None:
-            live.change(live.marks.seal())
-            if live.marks.is_spent:
-                self._trim(live)
+        """From now on a new segment: what was not handed out yet is backlog."""
+        self._filled = []
+        self._seal()
 
     def close(self) -> None:
         """Lets go of it; what was not confirmed waits for the next who opens it. An empty one is removed."""
@@ -169,11 +171,23 @@ class Spool:
         """The live segment, a new one if the present one is full or has a gap at its end."""
         live = self._live
         if live is not None and (live.marks.gap is not None or live.size + need > self._segment_bytes):
-            self.roll()
+            self._filled.append(live)
+            self._seal()
         if self._live is None:
             self._record_misses()
             self._live = self._create(Marks.new(self._number))
         return self._live
+
+    def _fresh(self) -> list[Segment]:
+        return self._filled if self._live is None else [*self._filled, self._live]
+
+    def _seal(self) -> None:
+        """Nothing is appended to the present segment any more."""
+        live, self._live = self._live, None
+        if live is not None:
+            live.change(live.marks.seal())
+            if live.marks.is_spent:
+                self._trim(live)
 
     def _create(self, marks: Marks) -> Segment:
         segment = create(self.folder / f"{marks.first:020}", marks)
@@ -232,6 +246,7 @@ class Spool:
 
     def _trim(self, segment: Segment) -> None:
         self._segments.remove(segment)
+        self._filled = [each for each in self._filled if each is not segment]
         segment.remove()
 
 

@@ -92,6 +92,26 @@ def test_new_records_go_before_the_backlog_after_a_roll(tmp_path: Path) -> None:
     spool.close()
 
 
+def test_what_was_live_when_its_segment_was_full_goes_before_the_backlog(tmp_path: Path) -> None:
+    spool = Spool(tmp_path / "spool", most_bytes=ROOMY)
+    spool.append(b"old")
+    spool.roll()
+    new = [b"%d" % number + b"x" * 100_000 for number in range(30)]
+    for payload in new:
+        spool.append(payload)
+    assert len(list((tmp_path / "spool").iterdir())) > 4
+    assert spool.unread_live == len(new)
+    waiting = [*spool.live(7), *spool.live(100)]
+    assert payloads(waiting) == new
+    assert (spool.unread_live, spool.live(1)) == (0, [])
+    waiting += spool.backlog(100)
+    assert payloads(waiting[-1:]) == [b"old"]
+    for each in waiting:
+        spool.confirm(each)
+    assert spool.is_empty
+    spool.close()
+
+
 def test_a_full_spool_drops_its_oldest_and_says_how_many(tmp_path: Path) -> None:
     spool = Spool(tmp_path / "spool", most_bytes=1_000_000)
     for number in range(5000):
