@@ -1,74 +1,111 @@
-"""`python -m bench.neighbours`: what one bad camera in a shard of twelve costs the other eleven.
+"""`python -m bench.neighbours [seconds]`: what one bad camera of twelve, in every way in turn, does to the others.
 
-A recorder process, a Worker in this one. Each fault in turn is set for one camera for a while; the longest time between
-two analysed frames of any other camera is held against the same without a fault, before and after.
+Real processes: control plane, simulated recorder, Worker. First a calm time, then each fault for so many seconds; read
+from the events: the gaps between frames that were looked at. Last the same Worker with a model that takes 300 ms.
 """
 
 import asyncio
+import signal
+import sys
 import tempfile
-from collections import defaultdict
-from dataclasses import dataclass, field
+import time
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from streamward.model.ids import CameraId
-from streamward.vision.watchdog import Seen, ShownFrame, StatusUpdate
-from tests.support.camera_faults import PLAYED, Case
-from tests.support.nvr import NvrProcess, recorder
-from tests.support.plants import CameraPlant, at
+from streamward.model.stream_error import StreamErrorCode
+from tests.support.camera_faults import DIALED, PLAYED, Case
+from tests.support.labs import Plant, WorkerProcess, bus_of, plant, until
+from tests.support.ledgers import Ledger, read_ledger
+from tests.support.neighbours import gaps_of
+from tests.support.outages import SLOW, kept
 
-CAMERAS = 12
 BAD = "cam-1"
 MAX_FPS = 6.0
-EACH_FOR = 12.0  # seconds
-SETTLE_FOR = 3.0  # seconds until a camera that was bad is well again
+LONG = 2 / MAX_FPS  # seconds
+CALM = 60.0  # seconds
+USER, PASSWORD = "viewer", "simulated"
+# One refused login after the other would park the camera for a quarter of an hour: this one is the last.
+PARKS = [case for case in DIALED if case.code is StreamErrorCode.RTSP_AUTH_FAILED][:1]
+REBOOT = {"kind": "reboot", "down_for": 0.1}  # so that it is dialed again
+
+Window = tuple[str, float, float]
 
 
-@dataclass
-class Gaps:
-    """A watchdog that knows the longest time between two analysed frames of each camera."""
-
-    last: dict[CameraId, float] = field(default_factory=dict)
-    longest: defaultdict[CameraId, float] = field(default_factory=lambda: defaultdict(float))
-
-    def on_frame_decoded(self, camera_id: CameraId, arrived_at: float) -> None: ...
-    def on_model_inference_started(self, shown: ShownFrame) -> None: ...
-    def on_status_update(self, update: StatusUpdate) -> None: ...
-
-    def on_model_prediction_ready(self, seen: Seen) -> None:
-        camera_id, at_ = seen.camera_id, seen.arrived_at
-        self.longest[camera_id] = max(self.longest[camera_id], at_ - self.last.get(camera_id, at_))
-        self.last[camera_id] = at_
+def main() -> None:
+    """Prints one line for each fault."""
+    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 6.0
+    with tempfile.TemporaryDirectory() as folder:
+        secret = Path(folder) / "password"
+        secret.write_text(PASSWORD)
+        login = ("--user", USER, "--password-file", str(secret))
+        with plant(Path(folder), "--cameras", "12", "--fps", "10", *login) as lab:
+            asyncio.run(_faults(lab, seconds))
+            asyncio.run(_slow(lab))
 
 
-async def main() -> None:
-    """Prints the longest gap of the eleven under each fault of the twelfth."""
-    print(f"goal: {2 / MAX_FPS:.2f} s, or as without a fault\n")
-    print(f"| fault of one camera | longest gap of the other {CAMERAS - 1} | of the middle one |")
-    print("|---|---|---|")
-    with tempfile.TemporaryDirectory() as folder, recorder(Path(folder) / "data", "--cameras", str(CAMERAS)) as nvr:
-        gaps = Gaps()
-        cameras = {f"cam-{number}": at(url) for number, url in enumerate(nvr.urls, start=1)}
-        async with CameraPlant(cameras, max_fps=MAX_FPS, watchdogs=[gaps]) as plant:
-            await plant.streaming()
-            await _measure(nvr, gaps, None)
-            for case in PLAYED:
-                await _measure(nvr, gaps, case)
-            await _measure(nvr, gaps, None)
+def _config(lab: Plant, runner_id: str, **changes: Any) -> dict[str, Any]:
+    sources = [lab.source(camera, username=USER, password=PASSWORD) for camera in lab.cameras]
+    return lab.config(runner_id=runner_id, sources=sources, max_fps=MAX_FPS, grace_timeout_s=60, **changes)
 
 
-async def _measure(nvr: NvrProcess, gaps: Gaps, case: Case | None) -> None:
-    await asyncio.sleep(SETTLE_FOR)
-    gaps.longest.clear()
-    if case is not None:
-        await asyncio.to_thread(nvr.set, BAD, **msgspec.to_builtins(case.fault))
-    await asyncio.sleep(EACH_FOR)
-    others = sorted(gap for camera_id, gap in gaps.longest.items() if camera_id != BAD)
-    name = "none" if case is None else case.name
-    print(f"| {name} | {others[-1]:.2f} s | {others[len(others) // 2]:.2f} s |", flush=True)
-    await asyncio.to_thread(nvr.clear)
+async def _faults(lab: Plant, seconds: float) -> None:
+    with lab.worker(_config(lab, "bad")) as worker:
+        until(worker.is_ready)
+        await asyncio.sleep(10)
+        windows = [("none", time.time(), time.time() + CALM)]
+        await asyncio.sleep(CALM)
+        dialed = [case for case in DIALED if case.code is not StreamErrorCode.RTSP_AUTH_FAILED]
+        windows += [await _one(lab, worker, case, seconds) for case in (*PLAYED, *dialed, *PARKS)]
+        made = kept(worker)
+        worker.ended(signal.SIGTERM)
+    async with bus_of(lab) as bus:
+        ledger = await read_ledger(bus, Ledger("bad"), until=lambda ledger: not ledger.missing(made))
+    for name, since, over in windows:
+        _tell(lab, ledger, (name, since, over))
+    _tell(lab, ledger, ("all faults together", windows[1][1], windows[-1][2]))
+
+
+async def _one(lab: Plant, worker: WorkerProcess, case: Case, seconds: float) -> Window:
+    """One fault, and until the camera streams again."""
+    since = time.time()
+    lab.nvr.set(BAD, **msgspec.to_builtins(case.fault))
+    if case in DIALED:
+        lab.nvr.set(BAD, **REBOOT)
+    await asyncio.sleep(seconds)
+    lab.nvr.clear()
+    over = time.time()
+    if case not in PARKS:
+        until(lambda: time.time() > over + 20 or worker.metric("stream_up", camera_uuid=BAD))
+    return case.name, since, time.time()
+
+
+def _tell(lab: Plant, ledger: Ledger, window: Window) -> None:
+    name, since, over = window
+    gaps = sorted(gap for each in gaps_of(ledger, lab.cameras[1:], since=since, until=over).values() for gap in each)
+    long = sum(gap > LONG for gap in gaps)
+    share = 100 * long / len(gaps)
+    print(f"| {name} | {over - since:.1f} s | {len(gaps)} | {long} ({share:.1f} %) | {gaps[-1]:.2f} s |", flush=True)
+
+
+async def _slow(lab: Plant) -> None:
+    (lab.data.parent / "slow.py").write_text(SLOW)
+    with lab.worker(_config(lab, "slow", detector="slow:detect")) as worker:
+        until(lambda: kept(worker) > 24)
+        memory, ages = worker.memory, []
+        for _ in range(60):
+            ages.append(max(worker.metric("last_frame_age_seconds", camera_uuid=camera) for camera in lab.cameras))
+            await asyncio.sleep(0.5)
+        made, after = kept(worker), worker.memory
+        worker.ended(signal.SIGTERM)
+    async with bus_of(lab) as bus:
+        ledger = await read_ledger(bus, Ledger("slow"), until=lambda ledger: not ledger.missing(made))
+    late = sorted(event.latency.e2e_s for event in ledger.events)
+    print(f"a model of 300 ms: oldest frame of any camera {max(ages[:30]):.2f} s in the first half", end=", ")
+    print(f"{max(ages[30:]):.2f} s in the second; from arrival to event p50 {late[len(late) // 2]:.2f}", end=", ")
+    print(f"most {late[-1]:.2f} s; memory {memory >> 20} → {after >> 20} MiB")
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    main()
