@@ -25,6 +25,8 @@ from streamward.runtime.channel import Channel
 from streamward.runtime.clock import Clock
 
 SILENT_FOR = 10.0  # seconds without a word after which a Worker counts as stuck, and is killed
+BEGUN_WITHIN = 60.0  # seconds from Begin to its first word: detector and spools come from a cold disk
+STOOD_STILL = 5.0  # seconds between two looks after which it was the Manager that heard nobody
 
 
 class Spawning(Protocol):
@@ -42,7 +44,7 @@ class Seat:
     pid: int
     channel: Channel
     board: Board
-    born_at: float  # boot-time
+    born_at: float  # boot-time; of one that was the spare, when it took its shard
     heard_at: float
     listening: "asyncio.Task[None] | None" = None
     shard_id: ShardId | None = None
@@ -50,9 +52,10 @@ class Seat:
     is_ending: bool = False
     cameras: dict[CameraId, Running] = field(default_factory=dict)
 
-    def begin(self, shard_id: ShardId, config: ShardConfig) -> None:
-        """The spare, or one that was just born, takes a shard."""
+    def begin(self, shard_id: ShardId, config: ShardConfig, *, now: float) -> None:
+        """The spare, or one that was just born, takes a shard; how long it waited for that says nothing about it."""
         self.shard_id = shard_id
+        self.born_at = self.heard_at = now
         self.tell(Begin(config=config))
 
     def add(self, source: Source, running: Running) -> None:
@@ -72,6 +75,11 @@ class Seat:
         leases = [fed(camera_id, held[camera_id]) for camera_id in self.cameras if camera_id in held]
         if leases and not self.is_ending:
             self.tell(Feed(leases=leases))
+
+    def is_stuck(self, now: float) -> bool:
+        """Whether it has said nothing for too long; a spare has nothing to say."""
+        patience = BEGUN_WITHIN if self.port is None else SILENT_FOR
+        return self.shard_id is not None and now - self.heard_at > patience
 
     def tell(self, order: Order) -> None:
         """Sends an order; nobody waits for it."""
@@ -100,6 +108,7 @@ class Crew:
         self._seats: dict[int, Seat] = {}
         self._dead: dict[int, Exited] = {}  # whose birth is still to be told
         self._starting: set[ShardId | None] = set()
+        self._looked_at = clock.boot()
 
     @property
     def seats(self) -> Mapping[int, Seat]:
@@ -131,18 +140,19 @@ class Crew:
         self._starting.add(shard_id)
         try:
             born = await self._spawner.spawn(self._log)
+            channel = await Channel.over(born.channel)
         finally:
             self._starting.discard(shard_id)
         now = self._clock.boot()
-        seat = Seat(born.number, born.pid, await Channel.over(born.channel), born.board, now, now)
+        seat = Seat(born.number, born.pid, channel, born.board, now, now)
         if (dead := self._dead.pop(born.number, None)) is not None:
-            await seat.channel.close()
-            self._on_gone(seat, dead)
+            seat.shard_id = shard_id
+            self._bury(seat, dead)
             return
         self._seats[born.number] = seat
         seat.listening = asyncio.get_running_loop().create_task(self._listen(seat), name=f"worker {born.number}")
         if shard_id is not None and config is not None:
-            seat.begin(shard_id, config)
+            seat.begin(shard_id, config, now=now)
 
     def end(self, number: int) -> None:
         """A Worker drains, and is ended by force when its grace is over."""
@@ -153,9 +163,16 @@ class Crew:
             self._spawner.stop(number, grace=self._grace)
 
     def kill_stuck(self) -> list[int]:
-        """Ends Workers that have said nothing for too long; a spare has nothing to say."""
+        """Ends Workers that have said nothing for too long.
+
+        After a suspended host, or a Manager that stood still, their words are still to be read: their time begins anew.
+        """
         now = self._clock.boot()
-        stuck = [each for each in self._seats.values() if each.shard_id and now - each.heard_at > SILENT_FOR]
+        before, self._looked_at = self._looked_at, now
+        if now - before > STOOD_STILL:
+            for seat in self._seats.values():
+                seat.heard_at = now
+        stuck = [each for each in self._seats.values() if each.is_stuck(now)]
         for seat in stuck:
             seat.heard_at = now
             self._spawner.stop(seat.number, grace=0.0)
@@ -169,9 +186,7 @@ class Crew:
             return
         if seat.listening is not None:
             seat.listening.cancel()
-        self._on_gone(seat, news)
-        with contextlib.suppress(BufferError):
-            seat.board.close()
+        self._bury(seat, news)
 
     async def close(self) -> None:
         """Lets go of all channels."""
@@ -180,6 +195,12 @@ class Crew:
             if seat.listening is not None:
                 seat.listening.cancel()
             await seat.channel.close()
+
+    def _bury(self, seat: Seat, news: Exited) -> None:
+        self._on_gone(seat, news)
+        seat.channel.cut()
+        with contextlib.suppress(BufferError):
+            seat.board.close()
 
     async def _listen(self, seat: Seat) -> None:
         while (content := await seat.channel.receive()) is not None:

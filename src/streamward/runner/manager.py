@@ -226,7 +226,7 @@ class Manager:
                     self._do(self._start(shard_id, config))
                 case GiveSpare(number, shard_id):
                     if (spare := self.crew.seats.get(number)) is not None:
-                        spare.begin(shard_id, self._config(shard_id, tenants[shard_id]))
+                        spare.begin(shard_id, self._config(shard_id, tenants[shard_id]), now=now)
                 case EndWorker(number):
                     self.crew.end(number)
         self._tell_degraded(wanted)

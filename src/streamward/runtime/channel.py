@@ -47,6 +47,10 @@ class Channel:
         except (asyncio.IncompleteReadError, OSError):
             return None
 
+    def cut(self) -> None:
+        """Ends it now: nobody is there any more. The end of a stream alone would leave its descriptor open."""
+        self._writer.transport.abort()
+
     async def close(self) -> None:
         """Ends it; what was sent goes out first, for a second at most."""
         self._writer.close()

@@ -1,0 +1,132 @@
+"""A Manager's Workers: who counts as stuck, what is told to whom, and what is left of a dead one."""
+
+import asyncio
+import contextlib
+import os
+import socket
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+from streamward.model.ids import ShardId
+from streamward.protocol import codec, worker_link
+from streamward.protocol.shards import ShardConfig
+from streamward.protocol.spawning import Exited
+from streamward.protocol.worker_link import Began, Begin, Told, Word
+from streamward.runner.crew import BEGUN_WITHIN, SILENT_FOR, Crew, Seat
+from streamward.runner.spawner import Spawnling
+from streamward.runtime import blame
+from streamward.runtime.blame import Board
+from streamward.runtime.channel import Channel, pair
+from tests.support.builders import START
+from tests.support.clocks import ManualClock
+
+SHARD = ShardId("shard-0")
+CONFIG = ShardConfig(runner_id="r1", shard_id=SHARD, sources=[])
+
+
+@dataclass
+class Nursery:
+    """Makes Workers that only this test speaks for."""
+
+    ends: dict[int, socket.socket] = field(default_factory=dict)
+    stopped: list[int] = field(default_factory=list)
+
+    async def spawn(self, log: int) -> Spawnling:
+        assert log == 2
+        ours, theirs = pair()
+        number = len(self.ends) + 1
+        self.ends[number] = theirs
+        return Spawnling(number=number, pid=os.getpid(), channel=ours, board=Board.over(blame.new_page()))
+
+    def stop(self, number: int, *, grace: float) -> None:
+        assert grace >= 0
+        self.stopped.append(number)
+
+
+class Host:
+    """A crew, its clock and what it told."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock(START)
+        self.nursery = Nursery()
+        self.words: asyncio.Queue[Word] = asyncio.Queue()
+        self.gone: list[Seat] = []
+        self.crew = Crew(
+            self.nursery,
+            log=2,
+            grace=1.0,
+            clock=self.clock,
+            on_word=lambda _, word: self.words.put_nowait(word),
+            on_gone=lambda seat, _: self.gone.append(seat),
+        )
+
+    def wait(self, seconds: float) -> list[int]:
+        """The Manager looks once a second; returns who was stuck."""
+        stuck: list[int] = []
+        for _ in range(round(seconds)):
+            self.clock.advance(1.0)
+            stuck += self.crew.kill_stuck()
+        return stuck
+
+    async def hears(self, worker: Channel, word: Word) -> None:
+        worker.send(codec.encode(word))
+        async with asyncio.timeout(60):
+            assert await self.words.get() == word
+
+
+@contextlib.asynccontextmanager
+async def a_host() -> AsyncIterator[Host]:
+    host = Host()
+    yield host
+    await host.crew.close()
+    for end in host.nursery.ends.values():
+        end.close()
+
+
+async def test_a_spare_that_waited_for_long_is_not_stuck_when_it_takes_a_shard():
+    async with a_host() as host:
+        await host.crew.start(None, None)
+        assert host.wait(10 * BEGUN_WITHIN) == []
+        seat = host.crew.seats[1]
+        seat.begin(SHARD, CONFIG, now=host.clock.boot())
+        assert host.wait(BEGUN_WITHIN) == []
+        assert host.clock.boot() - seat.born_at == BEGUN_WITHIN  # it has proven nothing while it waited
+        assert host.wait(2) == host.nursery.stopped == [1]
+
+
+async def test_a_worker_that_has_begun_and_is_silent_is_stuck_unless_nobody_listened():
+    async with a_host() as host:
+        await host.crew.start(SHARD, CONFIG)
+        worker = await Channel.over(host.nursery.ends[1])
+        assert isinstance(worker_link.read_order(await worker.receive() or b""), Begin)
+        await host.hears(worker, Began(pid=1, port=4000))
+        assert host.wait(SILENT_FOR - 1) == []
+        await host.hears(worker, Told(reports=[], failures=[]))
+        host.clock.advance(3600)  # the host was suspended
+        assert host.crew.kill_stuck() == []
+        assert host.wait(SILENT_FOR) == []
+        assert host.wait(1) == [1]
+        await worker.close()
+
+
+async def test_of_a_dead_worker_nothing_is_left_also_if_it_died_at_birth():
+    async with a_host() as host:
+        await host.crew.start(SHARD, CONFIG)
+        host.crew.exited(Exited(worker=2, pid=7, code=1))  # before its birth is told
+        await host.crew.start(ShardId("shard-1"), CONFIG)
+        host.crew.exited(Exited(worker=1, pid=7, code=1))
+        assert [seat.shard_id for seat in host.gone] == ["shard-1", SHARD]
+        assert not host.crew.seats
+        for seat in host.gone:
+            async with asyncio.timeout(60):
+                assert await seat.channel.receive() is None
+
+
+async def test_a_shard_whose_worker_is_being_born_is_never_without_one():
+    async with a_host() as host:
+        starting = asyncio.ensure_future(host.crew.start(SHARD, CONFIG))
+        await asyncio.sleep(0)
+        while not starting.done():
+            assert [worker.shard_id for worker in host.crew.workers()] == [SHARD]
+            await asyncio.sleep(0)
+        assert [worker.shard_id for worker in host.crew.workers()] == [SHARD]
