@@ -7,11 +7,14 @@ import socket
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
-from streamward.model.ids import ShardId
+from streamward.leases.reconcile import Running
+from streamward.model.ids import CameraId, Generation, ShardId
+from streamward.model.secret import Secret
 from streamward.protocol import codec, worker_link
-from streamward.protocol.shards import ShardConfig
+from streamward.protocol.fields import ClearText
+from streamward.protocol.shards import ShardConfig, Source
 from streamward.protocol.spawning import Exited
-from streamward.protocol.worker_link import Began, Begin, Told, Word
+from streamward.protocol.worker_link import Began, Begin, Stopped, Told, Word
 from streamward.runner.crew import BEGUN_WITHIN, SILENT_FOR, Crew, Seat
 from streamward.runner.spawner import Spawnling
 from streamward.runtime import blame
@@ -130,3 +133,19 @@ async def test_a_shard_whose_worker_is_being_born_is_never_without_one():
             assert [worker.shard_id for worker in host.crew.workers()] == [SHARD]
             await asyncio.sleep(0)
         assert [worker.shard_id for worker in host.crew.workers()] == [SHARD]
+
+
+async def test_a_late_word_about_an_earlier_start_does_not_end_a_camera():
+    one = CameraId("cam-1")
+    async with a_host() as host:
+        await host.crew.start(SHARD, CONFIG)
+        worker, seat = await Channel.over(host.nursery.ends[1]), host.crew.seats[1]
+        for epoch in (1, 2):
+            source = Source(camera_uuid=one, url=ClearText(Secret("rtsp://192.0.2.1/1")), site_id="s", tenant_id="t")
+            seat.add(source, Running(worker=1, generation=Generation(3), revision=1, epoch=epoch))
+            seat.drop(one)
+            await host.hears(worker, Stopped(camera_uuid=one, epoch=1))  # by itself, and again because it was told to
+            assert (one in seat.cameras) is (epoch == 2)
+        await host.hears(worker, Stopped(camera_uuid=one, epoch=2))
+        assert host.crew.running() == {}
+        await worker.close()

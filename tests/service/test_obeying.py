@@ -36,7 +36,7 @@ from tests.support.clocks import ManualClock
 
 ONE = CameraId("cam-1")
 SOURCE = Source(camera_uuid=ONE, url=ClearText(Secret("rtsp://192.0.2.1/1")), site_id="s", tenant_id="t")
-LAST = LastWord(arrived=3.5, made_until=START)
+LAST = LastWord(epoch=4, arrived=3.5, made_until=START)
 
 
 @dataclass
@@ -106,7 +106,7 @@ async def test_orders_about_one_camera_follow_each_other_and_hold_up_no_other():
         assert made.cameras.done == ["add cam-1", "add cam-2", "mute cam-2"]
         assert stopped == worker_link.Stopped(camera_uuid="cam-2", last_arrived=3.5, made_until=START)
         made.cameras.may_end.set()
-        assert await made.hears() == worker_link.Stopped(camera_uuid=ONE, last_arrived=3.5, made_until=START)
+        assert await made.hears() == worker_link.Stopped(camera_uuid=ONE, epoch=4, last_arrived=3.5, made_until=START)
         made.order(Unmute(camera_uuid=ONE, after=7.0), Mute(camera_uuid=ONE))
         await made.hears()
         assert made.cameras.done[3:] == ["drop cam-1", "add cam-1 muted", "unmute cam-1 7.0", "mute cam-1"]
@@ -123,8 +123,15 @@ async def test_a_camera_that_is_not_fed_is_ended():
         assert made.cameras.done == ["mute cam-1"]
         made.clock.advance(6)
         await made.obeying.tick()
-        assert await made.hears() == worker_link.Stopped(camera_uuid=ONE, last_arrived=3.5, made_until=START)
         assert made.leases.expired() == []
+        assert await made.hears() == worker_link.Stopped(camera_uuid=ONE, epoch=4, last_arrived=3.5, made_until=START)
+
+
+async def test_a_camera_that_could_not_begin_has_stopped_as_the_one_that_was_meant():
+    async with obeying() as made:
+        made.cameras.may_end.set()
+        made.order(Drop(camera_uuid=ONE, epoch=7))
+        assert await made.hears() == worker_link.Stopped(camera_uuid=ONE, epoch=7, last_arrived=3.5, made_until=START)
 
 
 async def test_states_failures_and_first_frames_are_told():

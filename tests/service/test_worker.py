@@ -9,6 +9,8 @@ from itertools import groupby
 from random import Random
 from typing import Any
 
+import msgspec
+
 from streamward.drivers.decoder import Decoder
 from streamward.drivers.detectors.colour import ColourDetector
 from streamward.leases.fence import Stamp
@@ -351,3 +353,31 @@ async def test_a_muted_camera_is_watched_and_makes_events_only_of_what_comes_aft
     last = await show()
     assert last.made_until == plant.heard.events[-1][2].ts
     assert await plant.worker.drop(CameraId("nobody")) == plant.worker.mute(CameraId("nobody")) == LastWord()
+
+
+async def test_a_camera_that_is_dropped_twice_has_stopped_when_it_has_and_says_which_it_was():
+    plant = Plant("cam-1")
+    task = asyncio.ensure_future(plant.worker.run())
+    plant.worker.add(plant.config.sources[0])
+    await plant.heard.until(lambda: plant.heard.events)
+    words = await asyncio.gather(*(plant.worker.drop(CameraId("cam-1")) for _ in range(2)))
+    assert words[0] == words[1]
+    assert (words[0].epoch, words[0].made_until) == (7, plant.heard.events[-1][2].ts)
+    task.cancel()
+    await asyncio.wait([task])
+
+
+async def test_what_was_seen_before_a_camera_was_added_anew_makes_no_event():
+    plant = Plant("cam-1")
+    task = asyncio.ensure_future(plant.worker.run())
+    plant.worker.add(plant.config.sources[0])
+    await plant.heard.until(lambda: plant.heard.events)
+    await plant.worker.drop(CameraId("cam-1"))
+    plant.worker.add(msgspec.structs.replace(plant.config.sources[0], epoch=8))
+    again = SystemClock().boot()
+    await plant.heard.until(lambda: plant.heard.events[-1][2].epoch == 8)
+    task.cancel()
+    await asyncio.wait([task])
+    names = [event_id for _, event_id, _ in plant.heard.events]
+    assert len(names) == len(set(names))
+    assert min(event.ts for *_, event in plant.heard.events if event.epoch == 8) >= Leases(set()).database_time(again)

@@ -31,6 +31,7 @@ class Running:
     worker: int
     generation: Generation
     revision: int
+    epoch: int = 0  # which start of it this is
     is_stopping: bool = False
 
 

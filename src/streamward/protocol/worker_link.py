@@ -7,7 +7,8 @@
             ← Told, Showing, DialEnded ─     how streams do
             ← LoginsAsked ─                  to be passed on as `POST /v1/logins`; answered by LoginsAnswered
 
-Orders are idempotent, and neither end waits for the other. The end of the channel is the end of the Worker.
+Orders are idempotent, and neither end waits for the other. The end of the channel is the end of the Worker. A camera
+ends by itself too, so a word about its end names which start of it ended: the Manager may have begun another since.
 """
 
 from enum import IntEnum
@@ -65,9 +66,10 @@ class Add(Message, frozen=True, tag="add"):
 
 
 class Drop(Message, frozen=True, tag="drop"):
-    """Manager: end one camera; answered by Stopped."""
+    """Manager: end one camera, which was added with that epoch; answered by Stopped."""
 
     camera_uuid: Id
+    epoch: int = 0
 
 
 class Mute(Message, frozen=True, tag="mute"):
@@ -134,9 +136,13 @@ class LoginsAsked(Message, frozen=True, tag="logins-asked"):
 
 
 class Stopped(Message, frozen=True, tag="stopped"):
-    """Worker: no event of this camera follows; when the frame of the last one arrived, and how it was dated."""
+    """Worker: no event of this camera follows; when the frame of the last one arrived, and how it was dated.
+
+    Nor does one of an earlier start than that of `epoch`; after Mute it is 0, for the camera goes on.
+    """
 
     camera_uuid: Id
+    epoch: int = 0
     last_arrived: float | None = None
     made_until: Instant | None = None
 

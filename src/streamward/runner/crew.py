@@ -18,7 +18,7 @@ from streamward.model.ids import CameraId, ShardId
 from streamward.protocol import codec, worker_link
 from streamward.protocol.shards import ShardConfig, Source
 from streamward.protocol.spawning import Exited
-from streamward.protocol.worker_link import Add, Began, Begin, Drain, Drop, Feed, Order, Word, fed
+from streamward.protocol.worker_link import Add, Began, Begin, Drain, Drop, Feed, Order, Stopped, Word, fed
 from streamward.runner.spawner import Spawnling
 from streamward.runtime.blame import Board
 from streamward.runtime.channel import Channel
@@ -68,7 +68,13 @@ class Seat:
         running = self.cameras.get(camera_id)
         if running is not None and not running.is_stopping:
             self.cameras[camera_id] = replace(running, is_stopping=True)
-            self.tell(Drop(camera_uuid=camera_id))
+            self.tell(Drop(camera_uuid=camera_id, epoch=running.epoch))
+
+    def stopped(self, word: Stopped) -> None:
+        """A camera leaves, unless it was begun again since that was said."""
+        running = self.cameras.get(CameraId(word.camera_uuid))
+        if running is not None and word.epoch >= running.epoch:
+            del self.cameras[CameraId(word.camera_uuid)]
 
     def feed(self, held: Mapping[CameraId, Held]) -> None:
         """Tells it until when it may run what it has."""
@@ -209,5 +215,5 @@ class Crew:
             if isinstance(word, Began):
                 seat.port = word.port
             self._on_word(seat, word)
-            if isinstance(word, worker_link.Stopped):
-                seat.cameras.pop(CameraId(word.camera_uuid), None)
+            if isinstance(word, Stopped):
+                seat.stopped(word)

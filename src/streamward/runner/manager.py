@@ -290,7 +290,8 @@ class Manager:
         source = self._known.source(camera_id, generation=wanted.generation, epoch=epoch)
         self._fed.pop(camera_id, None)
         if (seat := self.crew.seats.get(worker)) is not None:
-            seat.add(source, Running(worker=worker, generation=wanted.generation, revision=wanted.revision))
+            here = Running(worker=worker, generation=wanted.generation, revision=wanted.revision, epoch=epoch)
+            seat.add(source, here)
 
     async def _pay(self, camera_id: CameraId, generation: Generation) -> None:
         if await self.dials.take(camera_id, self._known.site(camera_id), generation):

@@ -74,6 +74,7 @@ class Obeying:
             self._reports, self._failures = [], []
         if self._worker is not None:
             for camera_id in self._leases.expired():
+                self._leases.forget(camera_id)  # now: its turn may be long in coming, and once is enough
                 self._in_turn(camera_id, self._drop(self._worker, camera_id))
         return TELL_EVERY
 
@@ -113,16 +114,18 @@ class Obeying:
         match order:
             case Add(source=source, is_muted=is_muted):
                 worker.add(source, is_muted=is_muted)
-            case Drop():
-                await self._drop(worker, camera_id)
+            case Drop(epoch=epoch):
+                await self._drop(worker, camera_id, epoch=epoch)
             case Mute():
                 self._stopped(camera_id, worker.mute(camera_id))
             case Unmute(after=after):
                 worker.unmute(camera_id, after=after)
 
-    async def _drop(self, worker: Obedient, camera_id: CameraId) -> None:
+    async def _drop(self, worker: Obedient, camera_id: CameraId, *, epoch: int = 0) -> None:
+        """Also one that could not even begin has ended by then."""
         self._leases.forget(camera_id)
-        self._stopped(camera_id, await worker.drop(camera_id))
+        last = await worker.drop(camera_id)
+        self._stopped(camera_id, last, epoch=max(epoch, last.epoch))
 
     def _in_turn(self, camera_id: CameraId, doing: Coroutine[None, None, None]) -> None:
         """Orders about one camera follow each other; a connection that takes its time to end holds up no other."""
@@ -131,8 +134,8 @@ class Obeying:
         self._turns[camera_id] = task
         task.add_done_callback(lambda done: self._turns.pop(camera_id) if self._turns.get(camera_id) is done else None)
 
-    def _stopped(self, camera_id: CameraId, last: LastWord) -> None:
-        self.say(Stopped(camera_uuid=camera_id, last_arrived=last.arrived, made_until=last.made_until))
+    def _stopped(self, camera_id: CameraId, last: LastWord, *, epoch: int = 0) -> None:
+        self.say(Stopped(camera_uuid=camera_id, epoch=epoch, last_arrived=last.arrived, made_until=last.made_until))
 
 
 async def _after(before: "asyncio.Task[None] | None", doing: Coroutine[None, None, None]) -> None:

@@ -93,7 +93,8 @@ class WorkerParts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastWord:
-    """The last event of a camera: when its frame arrived, and how it was dated."""
+    """The last event of a camera: when its frame arrived, and how it was dated; and which start of it that was."""
 
+    epoch: int = 0
     arrived: float | None = None
     made_until: datetime | None = None

@@ -9,7 +9,7 @@ passed stamps nothing, and a Worker that is not told more stops by itself.
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -67,7 +67,7 @@ class Worker:
         self._dialing = Dialing(clock=parts.clock, random=parts.random)
         self._expected = {CameraId(source.camera_uuid) for source in config.sources if not source.do_not_process}
         self._watched: dict[CameraId, _Watched] = {}
-        self._leaving: set[asyncio.Task[None]] = set()  # what gives its connection back
+        self._leaving: dict[CameraId, _Watched] = {}  # what gives its connection back
         self._sequence = 0
         self._looked = 0  # since the rate was last told
         self._rated_at = parts.clock.boot()
@@ -102,7 +102,7 @@ class Worker:
     async def close(self) -> None:
         """Ends every camera, and then all that decodes and looks."""
         await asyncio.gather(*map(self.drop, list(self._watched)))
-        await asyncio.gather(*self._leaving, return_exceptions=True)
+        await asyncio.gather(*(each.task for each in self._leaving.values()), return_exceptions=True)
         await self._parts.logins.close()
         await self._pipeline.close()
 
@@ -142,24 +142,29 @@ class Worker:
         return Watcher(spec, clock=parts.clock, backoff=backoff, logins=parts.logins, dialing=self._dialing)
 
     async def drop(self, camera_id: CameraId) -> LastWord:
-        """Watches a camera no more; the others notice nothing."""
-        watched = self._let_go(camera_id)
+        """Watches a camera no more; the others notice nothing. Who asks twice waits twice."""
+        watched = self._let_go(camera_id) or self._leaving.get(camera_id)
         if watched is None:
             return LastWord()
         await asyncio.wait([watched.task])
-        return watched.last_word
+        return replace(watched.last_word, epoch=watched.source.epoch)
 
     def _let_go(self, camera_id: CameraId) -> _Watched | None:
         """From now on nothing of a camera is decoded, looked at or told; its connection is being given back."""
         watched = self._watched.pop(camera_id, None)
         self._pipeline.drop(camera_id)
         if watched is not None:
-            self._leaving.add(watched.task)
-            watched.task.add_done_callback(self._leaving.discard)
+            self._leaving[camera_id] = watched
+            watched.task.add_done_callback(lambda _: self._left(watched))
             watched.task.cancel()
             self.metrics.forget(camera_id)
             self._parts.journal.record(facts.StreamEnded(**_whose(watched.source)))
         return watched
+
+    def _left(self, watched: _Watched) -> None:
+        camera_id = CameraId(watched.source.camera_uuid)
+        if self._leaving.get(camera_id) is watched:
+            del self._leaving[camera_id]
 
     def mute(self, camera_id: CameraId) -> LastWord:
         """Makes no more events of a camera, but goes on watching it."""
@@ -190,7 +195,7 @@ class Worker:
             self._parts.ear.dial_ended(camera_id)
 
     def _frame(self, camera_id: CameraId, arrived_at: float) -> None:
-        watched = self._watched.get(camera_id)
+        watched = self._since(camera_id, arrived_at)
         if watched is None:
             return
         now = self._parts.clock.boot()
@@ -202,10 +207,15 @@ class Worker:
             self._parts.journal.record(facts.StreamBegan(**_whose(watched.source), duration_ms=duration_ms))
             self._parts.ear.showing(camera_id, arrived_at)
 
+    def _since(self, camera_id: CameraId, arrived_at: float) -> _Watched | None:
+        """The camera as it is watched now, if that frame is of this start of it: others were counted anew."""
+        watched = self._watched.get(camera_id)
+        return None if watched is None or arrived_at < watched.added_at else watched
+
     def _seen(self, seen: Seen) -> None:
         """One event for each frame that was looked at, if a lease stands behind it."""
         now = self._parts.clock.boot()
-        watched = self._watched.get(seen.camera_id)
+        watched = self._since(seen.camera_id, seen.arrived_at)
         self._looked += 1
         if watched is not None:
             watched.watcher.stream.looked(seen.picture, now)

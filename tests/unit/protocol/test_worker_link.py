@@ -26,7 +26,7 @@ HELD = Held(generation=Generation(3), deadline=12.5, told_at=START, asked=5.0, s
         worker_link.Begin(config=ShardConfig(runner_id="r1", shard_id="s0", sources=[SOURCE])),
         worker_link.Feed(leases=[worker_link.fed("cam-1", HELD)]),
         worker_link.Add(source=SOURCE, is_muted=True),
-        worker_link.Drop(camera_uuid="cam-1"),
+        worker_link.Drop(camera_uuid="cam-1", epoch=2),
         worker_link.Mute(camera_uuid="cam-1"),
         worker_link.Unmute(camera_uuid="cam-1", after=7.5),
         worker_link.Drain(),
@@ -44,7 +44,7 @@ def test_a_worker_reads_what_its_manager_ordered(order: worker_link.Order) -> No
         worker_link.Told(reports=[], failures=[]),
         worker_link.Showing(camera_uuid="cam-1", arrived=7.25),
         worker_link.DialEnded(camera_uuid="cam-1"),
-        worker_link.Stopped(camera_uuid="cam-1", last_arrived=7.5, made_until=START),
+        worker_link.Stopped(camera_uuid="cam-1", epoch=2, last_arrived=7.5, made_until=START),
     ],
 )
 def test_a_manager_reads_what_its_worker_said(word: worker_link.Word) -> None:
