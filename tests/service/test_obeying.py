@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+import pytest
+
 from streamward.leases.held import Held
 from streamward.leases.logins import LoginId, LoginOutcome, Permission
 from streamward.model.ids import CameraId, Generation
@@ -151,6 +153,17 @@ async def test_a_drain_is_heard():
             await made.ending.wanted()
         assert made.ending.code is WorkerExit.DRAINED
         made.ending.code, made.ending.within = WorkerExit.ORPHANED, 1.0  # what the end of the channel would say
+
+
+async def test_a_word_that_cannot_be_read_ends_the_worker():
+    ends = [await Channel.over(end) for end in pair()]
+    made = Pair(*ends)
+    ends[0].send(b"?")
+    with pytest.raises(codec.MalformedMessage):
+        await made.obeying.obey(made.cameras)
+    assert made.ending.code is WorkerExit.ORPHANED
+    for end in ends:
+        await end.close()
 
 
 def test_of_two_words_about_a_lease_the_later_ask_counts():

@@ -41,6 +41,19 @@ def test_a_camera_that_refuses_is_dialed_ever_less_often():
     virtual_time.run(story())
 
 
+def test_a_dial_that_breaks_down_is_told_without_its_words_and_tried_again():
+    async def story() -> None:
+        async def script(_watcher: Watcher) -> StreamFailure:
+            raise ValueError("rtsp://user:hunter2@camera")
+
+        told = Story(script)
+        await told.run(10)
+        assert len(told.dials) >= 3
+        assert {code for code, _ in told.told} == {StreamErrorCode.RTSP_REFUSED}
+
+    virtual_time.run(story())
+
+
 def test_each_change_is_told_when_it_happens_however_short_it_lasts():
     async def story() -> None:
         told = Story(refused)

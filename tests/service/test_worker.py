@@ -16,6 +16,7 @@ from streamward.drivers.detectors.colour import ColourDetector
 from streamward.leases.fence import Stamp
 from streamward.model.detection import Detections
 from streamward.model.ids import CameraId, Generation
+from streamward.model.source_url import SourceUrlRefused, UrlFault
 from streamward.model.stream_error import StreamErrorCode, StreamFailure
 from streamward.model.video import VideoCodec
 from streamward.nvr.clip import Clip, encode
@@ -161,7 +162,7 @@ class Plant:
             watchdogs=[self.watchdog],
             decoder=Decoder,
             dial=self._dial,
-            login=lambda _source: None,
+            login=self._login,
             logins=LocalLogins(clock=SystemClock()),
             stamps=Leases(set(held)),
             sink=self.heard,
@@ -182,6 +183,10 @@ class Plant:
             listener.unit(ArrivedUnit(content=unit.content, is_keyframe=unit.is_keyframe, arrived_at=now))
         await asyncio.Event().wait()
         raise AssertionError
+
+    def _login(self, source: Any) -> None:
+        if source.camera_uuid == "cam-5":
+            raise SourceUrlRefused(UrlFault.KIND)
 
     def _detector(self, name: str) -> Detector:
         if name == "gone":
@@ -282,6 +287,14 @@ async def test_a_camera_whose_detector_cannot_be_had_is_told_and_not_dialed():
     await plant.run(lambda: plant.heard.events)
     failed = of(StreamFailed, plant.heard)[0]
     assert (failed.camera_uuid, failed.detail) == ("cam-4", "the detector gone cannot be used: it is not there")
+    assert plant.dialed == ["cam-1"]
+
+
+async def test_a_camera_whose_source_is_not_allowed_is_told_and_not_dialed():
+    plant = Plant("cam-1", "cam-5", shard=shard("cam-5", "cam-1"))
+    await plant.run(lambda: plant.heard.events)
+    failed = of(StreamFailed, plant.heard)[0]
+    assert (failed.camera_uuid, failed.code) == ("cam-5", "URL_FORBIDDEN")
     assert plant.dialed == ["cam-1"]
 
 

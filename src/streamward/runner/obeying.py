@@ -61,9 +61,11 @@ class Obeying:
     async def obey(self, worker: Obedient) -> None:
         """Does what it is told, until the channel ends."""
         self._worker = worker
-        while (content := await self._channel.receive()) is not None:
-            self._do(worker, worker_link.read_order(content))
-        self._ending.drain(WorkerExit.ORPHANED, within=ORPHANED_FOR)
+        try:
+            while (content := await self._channel.receive()) is not None:
+                self._do(worker, worker_link.read_order(content))
+        finally:  # also if it cannot be read: who does not listen any more must not go on
+            self._ending.drain(WorkerExit.ORPHANED, within=ORPHANED_FOR)
 
     async def tick(self) -> float:
         """Tells what has gathered, and ends what was not fed."""

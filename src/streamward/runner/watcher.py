@@ -6,8 +6,10 @@ told as it happens, by the stream's watch.
 """
 
 import asyncio
+import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from streamward.leases.logins import LoginId, LoginOutcome, Permission
 from streamward.model.ids import CameraId
@@ -137,7 +139,8 @@ class Watcher:
             await asyncio.wait([dialing], timeout=LOOK_EVERY)
             if not dialing.done() and (stall := self.stream.stall(self._clock.boot())):
                 return stall
-        return dialing.result()
+        error = dialing.exception()
+        return dialing.result() if error is None else _unforeseen(error)
 
     async def _may_log_in(self) -> bool:
         """Waits for a login that others try; a parked one is shown as such."""
@@ -168,6 +171,14 @@ class Watcher:
     def _tell_login(self, outcome: LoginOutcome) -> None:
         if self._spec.login is not None:
             self._logins.told(self.camera_id, self._spec.login, outcome)
+
+
+def _unforeseen(error: BaseException) -> StreamFailure:
+    """A dial that broke down is tried again like any other; its words are not told, for they may quote a URL."""
+    innermost = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{innermost.name}, line {innermost.lineno} of {PurePath(innermost.filename).name}"
+    detail = f"{type(error).__name__} in {where}"
+    return StreamFailure(code=StreamErrorCode.RTSP_REFUSED, detail=detail, is_login_open=True)
 
 
 async def _hung_up(dialing: asyncio.Future[StreamFailure]) -> None:

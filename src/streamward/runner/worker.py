@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from streamward.leases.fence import Stamp
+from streamward.model.errors import StreamwardError
 from streamward.model.ids import CameraId, SiteId
 from streamward.model.stream_error import StreamErrorCode, StreamFailure
 from streamward.model.video import VideoCodec
@@ -115,13 +116,15 @@ class Worker:
             return
         try:
             detector = self._parts.detector(source.detector or self._config.detector)
-        except DetectorUnusable as error:
-            self._tell_failure(source, StreamFailure(code=StreamErrorCode.DETECTOR_FAILED, detail=str(error)))
+            watcher = self._watcher(camera_id, source)
+        except StreamwardError as error:
+            is_blind = isinstance(error, DetectorUnusable)
+            code = StreamErrorCode.DETECTOR_FAILED if is_blind else StreamErrorCode.URL_FORBIDDEN
+            self._tell_failure(source, StreamFailure(code=code, detail=str(error)))
             return
         sampler = Sampler(max_fps=source.max_fps or self._config.max_fps, every_n=source.detect_every_n_frames)
         decoder = self._decoder(camera_id, VideoCodec.H264)
         self._pipeline.add(camera_id, decoder, sampler=sampler, detector=detector, zones=zones_of(source))
-        watcher = self._watcher(camera_id, source)
         watcher.stream.summary_every = self._config.telemetry.report_interval_seconds
         task = asyncio.get_running_loop().create_task(watcher.run(), name=f"watch {camera_id}")
         now = self._parts.clock.boot()

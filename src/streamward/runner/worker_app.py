@@ -208,7 +208,9 @@ async def _working(shell: _Shell) -> AsyncIterator[_Working]:
         sink = await opened.enter_async_context(_sink(shell))
         worker = Worker(config, _parts(shell, sink))
         shell.journal.subscribe(worker.metrics.count)
-        opened.push_async_callback(_ended, asyncio.ensure_future(worker.run()))
+        running = asyncio.ensure_future(worker.run())
+        running.add_done_callback(lambda _: shell.ending.drain(WorkerExit.FAILED))  # it ends all its cameras first
+        opened.push_async_callback(_ended, running)
         secret = config.api_secret.secret if config.api_secret else Secret(secrets.token_urlsafe(24))
         api = WorkerApi(worker, shell.ending, secret=secret)
         port = await api.start(config.port)
