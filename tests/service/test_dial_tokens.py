@@ -75,3 +75,18 @@ async def test_a_dial_that_has_ended_is_told_once_and_only_if_it_was_paid_for():
     await tokens.tell()
     assert len(control.paths) == 2
     assert not tokens.has(ONE, Generation(1))
+
+
+async def test_a_camera_that_is_forgotten_while_something_is_asked_of_it_is_nobodys_risk():
+    control, clock = FakeControl(), ManualClock(START)
+    tokens = DialTokens(control, clock=clock)
+    taking = asyncio.ensure_future(tokens.take(ONE, SITE, Generation(1)))
+    await asyncio.sleep(0)
+    tokens.forget(ONE)
+    assert await taking
+    tokens.ended(ONE)
+    telling = asyncio.ensure_future(tokens.tell())
+    await asyncio.sleep(0)
+    tokens.forget(ONE)
+    await telling
+    assert control.paths[1:] == ["/v1/sites/site-1/budget/done"]

@@ -1,43 +1,19 @@
 """What a Manager knows of its cameras: told with the grant, read again after a change, dialed anew if it differs."""
 
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import Any
 
-from streamward.model.ids import CameraId, Generation, SiteId
+from streamward.model.ids import CameraId, Generation
 from streamward.model.secret import Secret
 from streamward.protocol.fields import ClearText
-from streamward.protocol.leases import AcquiredCamera, CameraSource
+from streamward.protocol.leases import CameraSource
+from streamward.protocol.problem import Problem
 from streamward.protocol.sites import SiteDetails, SourceRules
 from streamward.runner.known import KnownCameras
 from tests.support.builders import START
+from tests.support.granted import ONE, SITE, a_source, granted
 
-ONE, SITE = CameraId("cam-1"), SiteId("site-1")
 RULES = SourceRules(allow=["10.0.0.0/8"], kinds=["file"])
-
-
-def a_source(path: str = "live") -> CameraSource:
-    password = ClearText(Secret("hunter2"))
-    return CameraSource(
-        rtsp_url=f"rtsp://10.0.0.7/{path}",
-        username=ClearText(Secret("ada")),
-        password=password,
-        credential_version=2,
-        detector="colour",
-        max_fps=3.0,
-    )
-
-
-def granted(source: CameraSource | None) -> AcquiredCamera:
-    return AcquiredCamera(
-        camera_uuid=ONE,
-        tenant_id="acme",
-        site_id=SITE,
-        version=3,
-        ttl_ms=8000,
-        expires_at=START + timedelta(seconds=8),
-        source=source,
-    )
 
 
 @dataclass
@@ -76,7 +52,7 @@ async def test_a_camera_can_be_dialed_when_its_site_s_rules_are_known():
     assert source.password == ClearText(Secret("hunter2"))
     owned = known.owned(ONE)
     assert owned is not None
-    assert (owned.tenant_id, known.site(ONE)) == ("acme", SITE)
+    assert (owned.tenant_id, owned.site_id) == ("acme", SITE)
 
 
 async def test_only_what_differs_has_another_revision():
@@ -117,3 +93,16 @@ async def test_a_control_plane_that_does_not_answer_changes_nothing():
     await known.reread_site(SITE)
     await known.reread(ONE)
     assert known.revision(ONE) == 1
+
+
+async def test_a_change_that_cannot_be_read_yet_is_said_to_be_unread():
+    control = FakeControl()
+    known = KnownCameras(control)
+    assert await known.reread(ONE)
+    known.granted(granted(a_source()))
+    away = Problem(title="Unavailable", status=503, detail="later", reason="away")
+    gone = Problem(title="Not found", status=404, detail="gone", reason="unknown")
+    answers = []
+    for control.source in (None, away, gone, a_source()):
+        answers.append(await known.reread(ONE))
+    assert answers == [False, False, True, True]

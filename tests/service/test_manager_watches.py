@@ -16,6 +16,7 @@ from streamward.runner.ticket_keeper import TicketKeeper
 from streamward.runner.watching import RETRY_AFTER, ChangeWatch, FreeWatch
 from tests.support.builders import START, an_owner
 from tests.support.clocks import ManualClock
+from tests.support.granted import a_source, granted
 
 CHANGE = CameraChange(
     event_id="e-1",
@@ -40,7 +41,7 @@ class Script:
     paths: list[str] = field(default_factory=list)
 
     async def get(self, path: str, _kind: type[Any], *, within: float) -> Any:
-        assert within > 20
+        assert within > (0 if path.endswith("/source") else 20)
         self.paths.append(path)
         return self.answers.pop(0)
 
@@ -78,6 +79,26 @@ async def test_a_camera_that_was_edited_wakes_and_who_was_away_too_long_begins_a
     assert [await watch.tick() for _ in range(3)] == [0.0, RETRY_AFTER, 0.0]
     assert sleeper.woken == 1
     assert [path.partition("&")[2] for path in script.paths] == ["", "after=a", ""]
+
+
+async def test_a_change_is_read_until_it_was_read_and_so_is_everything_after_a_gap():
+    nothing, source = CameraChanges(items=[], cursor="b"), a_source()
+    script, sleeper = Script([]), Sleeper()
+    known = KnownCameras(script)
+    known.granted(granted(source))
+    watch = ChangeWatch(script, known, sleeper)
+    script.answers = [nothing, source]  # it begins: what was granted before its cursor may be old
+    assert await watch.tick() == 0.0
+    script.answers = [CameraChanges(items=[CHANGE], cursor="c"), None]
+    assert await watch.tick() == RETRY_AFTER
+    script.answers = [None, source]
+    assert await watch.tick() == RETRY_AFTER
+    script.answers = [GONE]
+    assert await watch.tick() == RETRY_AFTER
+    script.answers = [nothing, source]
+    assert await watch.tick() == 0.0
+    assert sleeper.woken == 3
+    assert script.answers == []
 
 
 async def test_a_ticket_is_handed_over_and_renewed_at_half_its_life():

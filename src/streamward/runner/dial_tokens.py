@@ -48,7 +48,7 @@ class DialTokens:
             wait = answer.retry_in_ms if isinstance(answer, Problem) else None
             self._ask_at[camera_id] = self._clock.boot() + (_RETRY if wait is None else wait / 1000)
             return False
-        self._ask_at.pop(camera_id, None)
+        self._ask_at.pop(camera_id, None)  # it may have been forgotten meanwhile
         self._has[camera_id], self._sites[camera_id] = generation, site_id
         self._asked.pop(camera_id, None)
         duration_ms = round((self._clock.boot() - asked) * 1000)
@@ -71,9 +71,8 @@ class DialTokens:
     async def tell(self) -> None:
         """Says which dials have ended; one that cannot be told ends by itself."""
         ended, self._ended = self._ended, set()
-        await asyncio.gather(*map(self._finish, ended))
+        named = [(self._sites[each], NamedDial(camera_uuid=each, version=self._has[each])) for each in ended]
+        await asyncio.gather(*(self._finish(site_id, message) for site_id, message in named))
 
-    async def _finish(self, camera_id: CameraId) -> None:
-        message = NamedDial(camera_uuid=camera_id, version=self._has[camera_id])
-        path = f"/v1/sites/{self._sites[camera_id]}/budget/done"
-        await self._control.post(path, message, DialFinished, within=RENEW_TIMEOUT)
+    async def _finish(self, site_id: SiteId, message: NamedDial) -> None:
+        await self._control.post(f"/v1/sites/{site_id}/budget/done", message, DialFinished, within=RENEW_TIMEOUT)

@@ -3,7 +3,9 @@
 A source is told with the grant, and again when the camera was changed; its revision rises when it differs.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, Protocol
 
 from streamward.leases.sharding import OwnedCamera
@@ -12,9 +14,17 @@ from streamward.model.secret import Secret
 from streamward.protocol import shards
 from streamward.protocol.fields import ClearText
 from streamward.protocol.leases import AcquiredCamera, CameraSource
+from streamward.protocol.problem import Problem
 from streamward.protocol.sites import SiteDetails, SourceRules
 
 ASK_WITHIN = 3.0  # seconds
+_NOT_NOW = frozenset({
+    HTTPStatus.UNAUTHORIZED,  # a fresh token is asked for
+    HTTPStatus.TOO_MANY_REQUESTS,
+    HTTPStatus.BAD_GATEWAY,
+    HTTPStatus.SERVICE_UNAVAILABLE,
+    HTTPStatus.GATEWAY_TIMEOUT,
+})
 
 
 class Asking(Protocol):
@@ -41,6 +51,10 @@ class KnownCameras:
         self._cameras: dict[CameraId, Known] = {}
         self._rules: dict[SiteId, SourceRules] = {}
 
+    def __iter__(self) -> Iterator[CameraId]:
+        """Which those are."""
+        return iter(self._cameras)
+
     def granted(self, lease: AcquiredCamera) -> None:
         """A camera that the runner holds now."""
         self._note(CameraId(lease.camera_uuid), TenantId(lease.tenant_id), SiteId(lease.site_id), source=lease.source)
@@ -58,10 +72,6 @@ class KnownCameras:
         if known is None or known.source is None or known.site_id not in self._rules:
             return None
         return known.revision
-
-    def site(self, camera_id: CameraId) -> SiteId:
-        """Where it stands."""
-        return self._cameras[camera_id].site_id
 
     def missing_sites(self) -> set[SiteId]:
         """Sites whose rules were never told."""
@@ -94,14 +104,15 @@ class KnownCameras:
             kinds=list(rules.kinds),
         )
 
-    async def reread(self, camera_id: CameraId) -> None:
-        """Asks for a source that may have changed."""
+    async def reread(self, camera_id: CameraId) -> bool:
+        """Asks for a source that may have changed; returns whether that was answered."""
         known = self._cameras.get(camera_id)
         if known is None:
-            return
+            return True
         told = await self._control.get(f"/v1/cameras/{camera_id}/source", CameraSource, within=ASK_WITHIN)
         if isinstance(told, CameraSource):
             self._note(camera_id, known.tenant_id, known.site_id, source=told)
+        return told is not None and not (isinstance(told, Problem) and told.status in _NOT_NOW)
 
     async def reread_site(self, site_id: SiteId) -> None:
         """Asks for what a site allows; cameras of a site whose rules have changed are dialed anew."""

@@ -294,7 +294,8 @@ class Manager:
             seat.add(source, here)
 
     async def _pay(self, camera_id: CameraId, generation: Generation) -> None:
-        if await self.dials.take(camera_id, self._known.site(camera_id), generation):
+        owned = self._known.owned(camera_id)
+        if owned is not None and await self.dials.take(camera_id, owned.site_id, generation):
             self.poke()
 
     def _feed(self) -> None:

@@ -53,22 +53,29 @@ class ChangeWatch:
         self._known = known
         self._waking = waking
         self._cursor: str | None = None
+        self._unread: set[CameraId] = set()  # what is said to have changed
 
     async def tick(self) -> float:
-        """One long poll; who has been away for too long begins anew."""
-        after = "" if self._cursor is None else f"&after={self._cursor}"
-        path = f"/v1/cameras/changes?timeout_s={WAIT:g}{after}"
-        told = await self._control.get(path, CameraChanges, within=WAIT + _MARGIN)
+        """One long poll; who has been away for too long takes a cursor, and reads everything again."""
+        is_new = self._cursor is None
+        asked = "timeout_s=0" if is_new else f"timeout_s={WAIT:g}&after={self._cursor}"
+        told = await self._control.get(f"/v1/cameras/changes?{asked}", CameraChanges, within=WAIT + _MARGIN)
         if isinstance(told, Problem):
             self._cursor = None
-        if not isinstance(told, CameraChanges):
-            return RETRY_AFTER
-        self._cursor = told.cursor
-        for change in told.items:
-            await self._known.reread(CameraId(change.camera_uuid))
-        if told.items:
+        if isinstance(told, CameraChanges):
+            self._cursor = told.cursor
+            self._unread |= {CameraId(change.camera_uuid) for change in told.items}
+            self._unread |= set(self._known) if is_new else set()
+        await self._read()
+        return 0.0 if isinstance(told, CameraChanges) and not self._unread else RETRY_AFTER
+
+    async def _read(self) -> None:
+        """What cannot be read now is read later: its change is told only once."""
+        for camera_id in sorted(self._unread):
+            if not await self._known.reread(camera_id):
+                break
+            self._unread.remove(camera_id)
             self._waking.wake()
-        return 0.0
 
 
 class SiteWatch:
