@@ -1,11 +1,12 @@
 """A Manager's conversations with its control plane about leases: sends what the holder has due, and takes in answers.
 
 The holder decides (`leases.holder`); here is the waiting. A release is sent only when nothing is made any more under
-the leases that it gives back, and says until when it was.
+the leases that it gives back, and says until when it was; a camera that takes its time to stop holds up no other's.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 from streamward.leases.holder import Ask, Holder, Releasing
@@ -16,7 +17,7 @@ from streamward.runner.own_leases import Control
 from streamward.runtime.clock import Clock
 from streamward.runtime.journal import Journal
 
-Stopping = Callable[[Releasing], Awaitable[Releasing]]
+Stopping = Callable[[Releasing], Awaitable[Releasing]]  # what of it has stopped, with its last moments
 
 
 class LeaseLine:
@@ -44,7 +45,14 @@ class LeaseLine:
         await asyncio.gather(*self._under_way, return_exceptions=True)
 
     async def _send(self, ask: Ask, heard: Callable[[Reply], None]) -> None:
-        message: Any = request(ask if not isinstance(ask.body, Releasing) else await self._stopped(ask, ask.body))
+        sent = ask
+        if isinstance(ask.body, Releasing):
+            given = await self._stopping(ask.body)
+            sent, ask = replace(ask, body=given), replace(ask, body=_only(ask.body, given))
+            if not given.leases:
+                self._holder.receive(ask, None, self._clock.boot())
+                return
+        message: Any = request(sent)
         within = self._holder.spec.answer_within
         reply = await self._control.post(PATHS[type(message)], message, REPLIES[type(message)], within=within)
         now = self._clock.boot()
@@ -53,7 +61,8 @@ class LeaseLine:
             self._journal.record(LeasesRenewed(duration_ms=(now - ask.sent) * 1000))
             heard(reply)
 
-    async def _stopped(self, ask: Ask, releasing: Releasing) -> Ask:
-        """The same ask, once nothing is made under its leases; the holder asks again if that takes too long."""
-        body = await self._stopping(releasing)
-        return Ask(number=ask.number, kind=ask.kind, body=body, sent=ask.sent)
+
+def _only(releasing: Releasing, given: Releasing) -> Releasing:
+    """What of a release goes out now, in the holder's own words: it asks again for the rest."""
+    cameras = {each.camera_id for each in given.leases}
+    return Releasing(releasing.owner, tuple(each for each in releasing.leases if each.camera_id in cameras))

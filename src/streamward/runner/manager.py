@@ -11,6 +11,7 @@ absolute deadlines, and end by themselves what is not fed.
 """
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -60,6 +61,7 @@ LOOK_EVERY = 0.25  # seconds, if nothing happens before
 SPARE = "spare"  # in the place of a shard, where one is named
 _FOREVER = 1e12  # boot-time; JSON has no infinity
 _GRACE_MARGIN = 1.0  # seconds that a Worker has beyond its own grace
+_STOP_WITHIN = 0.5  # seconds for which a release waits for all its cameras; the rest goes with the next one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,18 +180,20 @@ class Manager:
         self._holder.leave(self._clock.boot())
         self.poke()
 
-    async def finish(self) -> None:
-        """Ends every Worker, and the incarnation; to be called when it is empty, or there is no more time."""
-        for number in list(self.crew.seats):
-            self.crew.end(number)
+    async def finish(self) -> bool:
+        """Ends every Worker, then the incarnation; to be called when it is empty. Returns whether that was heard."""
         while self.crew.seats:
+            for number in list(self.crew.seats):  # also who was just being born
+                self.crew.end(number)
             self._changed.clear()
             await self._changed.wait()
+        if self.is_superseded:
+            return True
+        self._holder.end()
         owner = self._holder.owner
         message = ReleaseAll(runner_id=owner.runner_id, incarnation=owner.incarnation)
-        if not self.is_superseded:
-            self._holder.end()
-            await self._parts.control.post("/v1/runners/release-all", message, CamerasReleased, within=2.0)
+        answer = await self._parts.control.post("/v1/runners/release-all", message, CamerasReleased, within=2.0)
+        return isinstance(answer, CamerasReleased)
 
     async def close(self) -> None:
         """Lets go of everything."""
@@ -256,6 +260,7 @@ class Manager:
             return
         duration_ms = round((self._clock.boot() - began) * 1000)
         self._parts.journal.record(facts.WorkerSpawn(shard_id=shard_id or SPARE, duration_ms=duration_ms))
+        self._changed.set()
         self.poke()
 
     def _plan_cameras(self) -> None:
@@ -371,16 +376,26 @@ class Manager:
         self.poke()
 
     async def _stopping(self, releasing: Releasing) -> Releasing:
-        """The same release, once none of its cameras runs, with the last moment under each lease."""
-        cameras = {each.camera_id for each in releasing.leases}
-        while running := {each: where for each, where in self.crew.running().items() if each in cameras}:
+        """What of a release has stopped within a moment, with the last moment under each lease."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_STOP_WITHIN):
+                await self._stop_all(releasing)
+        running = self._running_of(releasing)
+        stopped = tuple(self._dated(each) for each in releasing.leases if each.camera_id not in running)
+        for each in stopped:
+            self.dials.forget(each.camera_id)
+        return Releasing(releasing.owner, stopped)
+
+    async def _stop_all(self, releasing: Releasing) -> None:
+        while running := self._running_of(releasing):
             for camera_id, where in running.items():
                 self._drop(where.worker, camera_id)
             self._changed.clear()
             await self._changed.wait()
-        for camera_id in cameras:
-            self.dials.forget(camera_id)
-        return Releasing(releasing.owner, tuple(map(self._dated, releasing.leases)))
+
+    def _running_of(self, releasing: Releasing) -> dict[CameraId, Running]:
+        cameras = {each.camera_id for each in releasing.leases}
+        return {camera_id: where for camera_id, where in self.crew.running().items() if camera_id in cameras}
 
     def _dated(self, named: Named) -> Named:
         moments = self._moments.get(named.camera_id, NEVER)

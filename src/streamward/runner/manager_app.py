@@ -237,10 +237,9 @@ async def _wind_down(manager: Manager, ending: Ending) -> bool:
             manager.leave()
             while not manager.is_empty:  # noqa: ASYNC110 - it ends once
                 await asyncio.sleep(0.05)
-            await manager.finish()
+            return await manager.finish()
     except TimeoutError:
         return False
-    return True
 
 
 def _holder_spec(around: _Around) -> HolderSpec:
