@@ -33,6 +33,7 @@ class Nursery:
 
     ends: dict[int, socket.socket] = field(default_factory=dict)
     stopped: list[int] = field(default_factory=list)
+    is_ready: bool = True
 
     async def spawn(self, log: int) -> Spawnling:
         assert log == 2

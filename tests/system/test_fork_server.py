@@ -109,7 +109,13 @@ async def test_a_fork_server_that_died_is_told_after_its_workers_and_can_be_star
             await asyncio.wait_for(ends.lost.wait(), 60)
         with pytest.raises(ForkServerGone):
             await spawner.spawn(2)
-        await spawner.start()
+        starting = asyncio.ensure_future(spawner.start())
+        await asyncio.sleep(0)
+        assert not spawner.is_ready
+        with pytest.raises(ForkServerGone):  # it loads: whoever waits for an answer would take it for dead
+            await spawner.spawn(2)
+        await starting
+        assert spawner.is_ready
         with ended(await spawner.spawn(2)) as worker:
             assert await heard(worker) == b"up"
 

@@ -222,7 +222,7 @@ class Manager:
         deaths = Past(by_shard=by_shard, spare=self._past.get(None, NEVER_DIED))
         tenants = {shard.shard_id: shard.tenant_id for shard in wanted}
         for action in supervision.plan(wanted, self.crew.workers(), deaths, now=now):
-            if self._is_leaving and not isinstance(action, EndWorker):
+            if not self._may(action):
                 continue
             match action:
                 case StartWorker(shard_id):
@@ -250,12 +250,19 @@ class Manager:
             ts=self._clock.wall(),
         )
 
+    def _may(self, action: supervision.Action) -> bool:
+        """Whether to do it now; while the fork server is being started again no shard has failed."""
+        if self._is_leaving:
+            return isinstance(action, EndWorker)
+        return self._parts.spawner.is_ready or not isinstance(action, StartWorker)
+
     async def _start(self, shard_id: ShardId | None, config: ShardConfig | None) -> None:
         began = self._clock.boot()
         try:
             await self.crew.start(shard_id, config)
         except (SpawnRefused, ForkServerGone) as error:
-            self._past[shard_id] = self._past.get(shard_id, NEVER_DIED).died(self._clock.boot(), lived_for=0.0)
+            if isinstance(error, SpawnRefused):
+                self._past[shard_id] = self._past.get(shard_id, NEVER_DIED).died(self._clock.boot(), lived_for=0.0)
             self._parts.journal.record(facts.WorkerNotSpawned(shard_id=shard_id or SPARE, error=error))
             return
         duration_ms = round((self._clock.boot() - began) * 1000)

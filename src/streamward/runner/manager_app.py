@@ -210,12 +210,9 @@ class _ForkServer:
 
     def __init__(self, spawner: Spawner) -> None:
         self._spawner = spawner
-        self._is_first = True
 
     async def tick(self) -> float:
-        if self._is_first:  # it runs already
-            self._is_first = False
-        else:
+        if not self._spawner.is_ready:
             await self._spawner.start()
         return float("inf")
 

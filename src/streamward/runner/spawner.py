@@ -86,16 +86,27 @@ class Spawner:
         self._alive: dict[int, int] = {}  # pids by number
         self._answers: dict[int, asyncio.Future[News]] = {}  # number 0 is the fork server itself
         self._burying: asyncio.Task[None] | None = None
+        self._is_loaded = False
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it can spawn."""
+        return self._is_loaded
 
     async def start(self) -> Loaded:
         """Starts the fork server, and waits until it has loaded everything."""
+        if self._burying is not None:  # who buries one ends every child, the next one too
+            await asyncio.wait([self._burying])
         self._open()
         loaded = await self._answer(0, within=LOADED_WITHIN)
         assert isinstance(loaded, Loaded)
+        self._is_loaded = True
         return loaded
 
     async def spawn(self, log: int) -> Spawnling:
-        """A new Worker, whose output goes to that descriptor."""
+        """A new Worker, whose output goes to that descriptor; raises ForkServerGone also while one loads."""
+        if not self._is_loaded:
+            raise ForkServerGone
         self._numbers += 1
         number = self._numbers
         with contextlib.ExitStack() as opened:
@@ -192,6 +203,7 @@ class Spawner:
         link, self._link = self._link, None
         if link is None:
             return
+        self._is_loaded = False
         asyncio.get_running_loop().remove_reader(link)
         link.close()
         for answer in self._answers.values():
