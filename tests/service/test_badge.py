@@ -1,5 +1,6 @@
 """By what token a runner speaks: renewed in good time, asked for again when it was refused."""
 
+import asyncio
 import base64
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,6 +29,10 @@ class FakeControl:
     answer: Any = "fine"
     shown: list[str | None] = field(default_factory=list)
     given: int = 0
+    may_give: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.may_give.set()
 
     async def post(
         self, path: str, message: Any, kind: type[Any], *, within: float, token: Secret | None = None
@@ -36,6 +41,7 @@ class FakeControl:
         if self.is_away:
             return None
         if path == "/v1/tokens":
+            await self.may_give.wait()
             self.given += 1
             return TokenGiven(
                 access_token=ClearText(Secret(f"token-{self.given}")),
@@ -68,7 +74,24 @@ async def test_a_token_is_used_until_two_thirds_of_its_life():
     for seconds in (0, 599, 1, 1):
         clock.advance(seconds)
         assert await ask(speaking) == "fine"
-    assert control.shown == ["token-1", "token-1", "token-2", "token-2"]
+        await asyncio.sleep(0)
+    assert control.shown == ["token-1", "token-1", "token-1", "token-2"]
+
+
+async def test_a_slow_token_is_asked_for_once_and_keeps_nobody_waiting_who_has_one():
+    control, clock = FakeControl(), ManualClock(START)
+    speaking = speaker(control, clock)
+    assert await asyncio.gather(*(ask(speaking) for _ in range(3))) == ["fine"] * 3
+    control.may_give.clear()
+    clock.advance(600)
+    assert [await ask(speaking), await ask(speaking)] == ["fine", "fine"]
+    assert set(control.shown) == {"token-1"}
+    control.may_give.set()
+    await asyncio.sleep(0)
+    while control.shown[-1] == "token-1":
+        assert await ask(speaking) == "fine"
+        await asyncio.sleep(0)
+    assert control.given == 2
 
 
 async def test_one_that_was_refused_is_asked_for_again():

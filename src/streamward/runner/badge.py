@@ -3,6 +3,7 @@
 key pair ─assertion→ /v1/tokens ─→ token ─→ every call ─401→ a new one
 """
 
+import asyncio
 import base64
 import binascii
 import contextlib
@@ -70,7 +71,10 @@ class GivenToken:
 
 
 class ProvenToken:
-    """One that is asked for with the key of an identity, in good time and whenever one was refused."""
+    """One that is asked for with the key of an identity, in good time and whenever one was refused.
+
+    One ask is for all who want it, and nobody who has a good one waits: a slow answer must not cost leases.
+    """
 
     def __init__(self, control: OpenControl, assertion: Callable[[], str], *, clock: Clock) -> None:
         self._control = control
@@ -78,14 +82,22 @@ class ProvenToken:
         self._clock = clock
         self._token: Secret | None = None
         self._renew_at = 0.0  # boot-time
+        self._asking: asyncio.Task[None] | None = None
 
     async def token(self) -> Secret | None:
-        if self._token is None or self._clock.boot() >= self._renew_at:
-            await self._ask()
+        if self._token is None:
+            await asyncio.wait([self._ask_once()])
+        elif self._clock.boot() >= self._renew_at:
+            self._ask_once()
         return self._token
 
     def refused(self) -> None:
         self._token = None
+
+    def _ask_once(self) -> "asyncio.Task[None]":
+        if self._asking is None or self._asking.done():
+            self._asking = asyncio.get_running_loop().create_task(self._ask(), name="token")
+        return self._asking
 
     async def _ask(self) -> None:
         asked = self._clock.boot()
