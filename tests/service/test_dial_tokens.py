@@ -79,7 +79,7 @@ async def test_a_dial_that_has_ended_is_told_once_and_only_if_it_was_paid_for():
 
 async def test_a_camera_that_is_forgotten_while_something_is_asked_of_it_is_nobodys_risk():
     control, clock = FakeControl(), ManualClock(START)
-    tokens = DialTokens(control, clock=clock)
+    tokens = DialTokens(control, clock=clock, journal=Journal())
     taking = asyncio.ensure_future(tokens.take(ONE, SITE, Generation(1)))
     await asyncio.sleep(0)
     tokens.forget(ONE)

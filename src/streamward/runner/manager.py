@@ -13,7 +13,7 @@ absolute deadlines, and end by themselves what is not fed.
 import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -21,12 +21,12 @@ import msgspec
 
 from streamward.leases import supervision
 from streamward.leases.held import Held
-from streamward.leases.holder import Holder, HolderState, Releasing
+from streamward.leases.holder import HolderState, Releasing
 from streamward.leases.moments import NEVER, Moments
 from streamward.leases.policy import RENEW_TIMEOUT
 from streamward.leases.quarantine import Quarantine, is_crash
 from streamward.leases.reconcile import AddCamera, DropCamera, Running, Wanted, reconcile
-from streamward.leases.sharding import DEFAULT_TARGET, Shard, assign
+from streamward.leases.sharding import Shard, assign
 from streamward.leases.store import Named
 from streamward.leases.supervision import NEVER_DIED, EndWorker, GiveSpare, Past, Restarts, StartWorker
 from streamward.model.ids import CameraId, Generation, ShardId, TenantId
@@ -48,53 +48,17 @@ from streamward.protocol.worker_link import (
     Word,
 )
 from streamward.runner import facts
-from streamward.runner.crew import Crew, Seat, Spawning
+from streamward.runner.crew import Crew, Seat
 from streamward.runner.dial_tokens import DialTokens
-from streamward.runner.known import KnownCameras
 from streamward.runner.lease_line import LeaseLine
-from streamward.runner.own_leases import Control
+from streamward.runner.manager_parts import Counts, ManagerParts, ManagerSpec
 from streamward.runner.spawner import ForkServerGone, SpawnRefused
-from streamward.runtime.clock import Clock
-from streamward.runtime.journal import Journal
 
 LOOK_EVERY = 0.25  # seconds, if nothing happens before
 SPARE = "spare"  # in the place of a shard, where one is named
 _FOREVER = 1e12  # boot-time; JSON has no infinity
 _GRACE_MARGIN = 1.0  # seconds that a Worker has beyond its own grace
 _STOP_WITHIN = 0.5  # seconds for which a release waits for all its cameras; the rest goes with the next one
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ManagerSpec:
-    """How a Manager works."""
-
-    template: ShardConfig  # what all its shards have in common; shard, tenant and cameras are filled in
-    target: int = DEFAULT_TARGET
-    continues_fenced: bool = False  # while the control plane is away: goes on, and the fence decides later
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ManagerParts:
-    """What it is put together from."""
-
-    holder: Holder
-    control: Control
-    known: KnownCameras
-    spawner: Spawning
-    clock: Clock
-    journal: Journal
-    log: int  # descriptor that Workers write their lines to
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
-    """How much a Manager has."""
-
-    owned: int
-    running: int
-    shards: int
-    workers: int
-    is_draining: bool
 
 
 class Manager:

@@ -38,8 +38,9 @@ from streamward.runner.badge import Badge, GivenToken, ProvenToken, Speaker, own
 from streamward.runner.bulletin import Bulletin, BulletinParts
 from streamward.runner.ending import Ending
 from streamward.runner.known import KnownCameras
-from streamward.runner.manager import Manager, ManagerParts, ManagerSpec
+from streamward.runner.manager import Manager
 from streamward.runner.manager_api import RunnerApi
+from streamward.runner.manager_parts import ManagerParts, ManagerSpec
 from streamward.runner.parent_link import END_WITHIN, ParentLink
 from streamward.runner.spawner import ForkSpec, Spawner
 from streamward.runner.ticket_keeper import TicketKeeper
