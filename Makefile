@@ -15,8 +15,8 @@ SERIAL := tests/simulation tests/system
 help: ## print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-up: $(VENV)/.run ## start a control plane on SQLite with a small seeded fleet
-	$(BIN)/streamward control --demo
+up: $(VENV)/.run ## start a whole fleet: control plane, two runners, a dozen simulated cameras
+	$(BIN)/streamward up
 
 test: $(VENV)/.dev ## set up the test servers that this machine can have, then run every test
 	@scripts/postgresql

@@ -26,6 +26,7 @@ from streamward.cli import (
     sites,
     tenants,
     token,
+    up,
     worker,
 )
 from streamward.cli.extras import remedy
@@ -51,6 +52,7 @@ app = typer.Typer(
     context_settings={"max_content_width": 100},
     pretty_exceptions_enable=False,
 )
+app.command("up")(up.run)
 app.command("control")(control.run)
 app.command("runner")(runner.run)
 app.command("worker")(worker.run)

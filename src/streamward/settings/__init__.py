@@ -2,7 +2,7 @@
 
 from streamward.settings.pages import render_example, render_page
 from streamward.settings.parts import AmqpSettings, LeaseSettings, LogSettings, ObjectSettings, Settings, TlsSettings
-from streamward.settings.sources import SettingsRefused, find, handed_on, load
+from streamward.settings.sources import SettingsRefused, added_to, find, handed_on, load
 from streamward.settings.variables import variables
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Settings",
     "SettingsRefused",
     "TlsSettings",
+    "added_to",
     "find",
     "handed_on",
     "load",

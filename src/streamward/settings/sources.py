@@ -56,6 +56,11 @@ def handed_on(settings: Mapping[str, str], environment: Mapping[str, str] = os.e
     return others | {f"{PREFIX}{name}": value for name, value in settings.items()}
 
 
+def added_to(settings: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The environment of a process of ours that is to have these settings, by their variables, and ours besides."""
+    return {**environment, **{f"{PREFIX}{name}": value for name, value in settings.items()}}
+
+
 def load(environment: Mapping[str, str] = os.environ, *, file: Path = Path(".env"), config: Path = CONFIG) -> Settings:
     """The settings of this process, or the sentence that says what is wrong with them."""
     return find(environment, file=file, config=config).settings

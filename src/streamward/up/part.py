@@ -1,0 +1,162 @@
+"""One process of a fleet: started by the real command line, it dies with us, and what it logs is kept in a file.
+
+What it says on its standard output is read by us and kept nowhere: a one-time code may stand there.
+"""
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from streamward.model.errors import StreamwardError
+from streamward.runtime.process_tree import die_with
+
+SERVED_WITHIN = 60.0  # seconds: a busy machine is no failure
+LAST_LINES = 10  # of a log, shown when its process has ended
+
+_LOOK_EVERY = 0.25  # seconds between two looks at whether it still lives
+_WELL = (0, -signal.SIGTERM, 128 + signal.SIGTERM)  # by the signal: it had not begun
+_ALL_SAID = "Ctrl-C"  # with which each role ends what it says
+
+
+class PartEnded(StreamwardError):
+    """A process ended, or said nothing, before it served."""
+
+    def __init__(self, name: str, how: str, log: Path, lines: list[str]) -> None:
+        super().__init__(name, how, log, lines)
+        self.name = name
+        self.how = how
+        self.log = log
+        self.lines = lines
+
+    def __str__(self) -> str:
+        return "\n  ".join([f"{self.name} {self.how}; the end of {self.log}:", *self.lines])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartSpec:
+    """What is started."""
+
+    name: str
+    command: tuple[str, ...]  # of `streamward`
+    environment: Mapping[str, str]
+    log: Path
+
+
+class Part:
+    """A process that can be started again."""
+
+    def __init__(self, spec: PartSpec) -> None:
+        self.name = spec.name
+        self._spec = spec
+        self._process: subprocess.Popen[bytes] | None = None
+        self._began = 0.0
+        spec.log.unlink(missing_ok=True)
+
+    @property
+    def pid(self) -> int | None:
+        """Its process, if it lives."""
+        process = self._process
+        return None if process is None or process.poll() is not None else process.pid
+
+    @property
+    def lived(self) -> float:
+        """Seconds since it was started."""
+        return time.monotonic() - self._began
+
+    def start(self) -> None:
+        """Starts it in a group of its own: a Ctrl-C is for us to pass on, in the right order."""
+        me = os.getpid()
+        self.close()
+        self._began = time.monotonic()
+        with self._spec.log.open("ab") as log:
+            self._process = subprocess.Popen(  # noqa: S603 - our own program
+                [sys.executable, "-m", "streamward", *self._spec.command],
+                env=dict(self._spec.environment),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                process_group=0,
+                preexec_fn=lambda: die_with(me),  # noqa: PLW1509 - we have one thread
+            )
+
+    def said(self) -> str:
+        """All that it says once it serves; waits for that."""
+        process, last, heard = self._process, time.monotonic() + SERVED_WITHIN, b""
+        assert process is not None
+        assert process.stdout is not None
+        while _ALL_SAID.encode() not in heard:
+            if select.select([process.stdout], [], [], _LOOK_EVERY)[0]:
+                piece = os.read(process.stdout.fileno(), 65_536)
+                if not piece:
+                    process.wait()
+                    raise self.ended()
+                heard += piece
+            elif time.monotonic() > last:
+                raise self.ended()
+        return heard.decode()
+
+    def ended(self) -> PartEnded:
+        """How it ended, with the last lines of its log."""
+        return PartEnded(self.name, self._how(), self._spec.log, self._lines())
+
+    def tell_to_end(self) -> None:
+        """Asks it to end in good order."""
+        if self.pid is not None and self._process is not None:
+            self._process.terminate()
+
+    def end(self, *, within: float) -> bool:
+        """Waits for its end, and kills it after so many seconds; returns whether it ended in good order."""
+        process = self._process
+        if process is None:
+            return True
+        try:
+            is_well = process.wait(within) in _WELL
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            is_well = False
+        self.close()
+        return is_well
+
+    def kill(self) -> None:
+        """Ends it at once."""
+        if self.pid is not None and self._process is not None:
+            self._process.kill()
+
+    def close(self) -> None:
+        """Lets go of what it said."""
+        if self._process is not None and self._process.stdout is not None:
+            self._process.stdout.close()
+
+    def _how(self) -> str:
+        code = None if self._process is None else self._process.poll()
+        if code is None:
+            return f"did not serve within {SERVED_WITHIN:.0f} s"
+        return f"was ended by {_signal(-code)}" if code < 0 else f"ended with exit code {code}"
+
+    def _lines(self) -> list[str]:
+        with contextlib.suppress(FileNotFoundError):
+            return [readable(line) for line in self._spec.log.read_text(errors="replace").splitlines()[-LAST_LINES:]]
+        return []
+
+
+def readable(line: str) -> str:
+    """A line of a log as people read it, without what a terminal would act on."""
+    with contextlib.suppress(ValueError, KeyError, TypeError):
+        said = json.loads(line)
+        line = " ".join(
+            str(said[key]) for key in ("ts", "level", "msg", "error_code", "stack") if said[key] is not None
+        )
+    return "".join(each if each.isprintable() else " " for each in line)
+
+
+def _signal(number: int) -> str:
+    return signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"

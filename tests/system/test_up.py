@@ -1,0 +1,32 @@
+"""`streamward up`: a whole fleet that streams, keeps its cameras when a runner dies, and leaves nothing behind."""
+
+import os
+import signal
+from pathlib import Path
+
+from tests.support.labs import until
+from tests.support.ups import PATIENCE, up
+
+OTHER = {"runner-a": "runner-b", "runner-b": "runner-a"}
+
+
+def test_a_fleet_outlives_a_manager_ends_without_a_trace_and_can_be_started_smaller(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with up(data, "--cameras", "2") as fleet:
+        fleet.until_said("all 2 cameras stream")
+        first = str(fleet.leases()["cam-1"]["owner_id"])
+        os.kill(fleet.manager(first), signal.SIGKILL)
+        until(lambda: fleet.streams_at("cam-1", OTHER[first]), within=PATIENCE)
+        fleet.until_said(f"{first} ended with exit code 137")
+        fleet.until_said(f"{first} was started again")
+        assert "another `streamward up`" in fleet.command("up").stderr
+        assert fleet.ended(signal.SIGINT) == 0
+        assert "everything ended; kept in" in fleet.said
+        assert fleet.left() == []
+    with up(data, "--cameras", "1") as fleet:
+        fleet.until_said("all 1 cameras stream")
+        assert "cam-2" in fleet.command("cameras", "list", "--disabled").stdout
+        assert len(fleet.left()) > 5
+        fleet.process.kill()
+        fleet.process.wait()
+        until(lambda: fleet.left() == [], within=PATIENCE)
