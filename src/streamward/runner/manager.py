@@ -174,7 +174,8 @@ class Manager:
         return {each: replace(held, deadline=_FOREVER) for each, held in self._holder.held(-_FOREVER).items()}
 
     def _plan_shards(self) -> None:
-        owned = filter(None, map(self._known.owned, self._held()))
+        """Of all that is not lost, trusted or not: while the control plane is away Workers stay, and run nothing."""
+        owned = filter(None, map(self._known.owned, self._holder.held(-_FOREVER)))
         self.shards = assign(owned, self.shards, target=self._spec.target)
 
     def _plan_processes(self, now: float) -> None:
