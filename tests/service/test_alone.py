@@ -121,6 +121,16 @@ def test_a_camera_that_takes_its_time_to_be_let_go_costs_the_others_nothing():
     virtual_time.run(story())
 
 
+def test_what_is_wanted_is_asked_for_as_soon_as_the_runner_is_known():
+    async def story() -> None:
+        cameras = Slow()
+        async with at_work(Granting(after=0.05), cameras):
+            await asyncio.sleep(1)
+        assert sorted(cameras.did) == ["add cam-1", "add cam-2"]
+
+    virtual_time.run(story())
+
+
 def test_a_control_plane_that_answers_slowly_costs_no_lease():
     async def story() -> None:
         cameras = Slow()

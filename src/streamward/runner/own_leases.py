@@ -29,6 +29,7 @@ from streamward.runtime.clock import Clock
 from streamward.runtime.journal import Journal
 
 RETRY_EVERY = 2.0  # seconds until a camera that somebody else has is asked for again
+LOOK_EVERY = 0.1  # seconds until it is looked at again whether anything is wanted yet
 AGAIN_AFTER = 0.5  # seconds after a renewal that was not answered, or not for each lease
 
 
@@ -79,6 +80,8 @@ class OwnLeases:
 
     async def tick(self) -> float:
         """Renews what is held and asks for what is not; returns in how many seconds to do it again."""
+        if not self._wanted:
+            return LOOK_EVERY
         missing = [camera_id for camera_id in sorted(self._wanted) if not self.holds(camera_id)]
         # One after the other, slow answers would cost what is held.
         is_answered, *_ = await asyncio.gather(self._renew(), *map(self._acquire, missing))
