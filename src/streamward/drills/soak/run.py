@@ -104,6 +104,7 @@ class Soak:
             async with _meanwhile(self._sample(worker), self._show()):
                 await self._trouble(worker)
                 streaming = await self._all_well(worker)
+                await asyncio.sleep(self._spec.fault_every)  # what it takes up in the end is sampled while all is well
             code, drained_in = await asyncio.to_thread(worker.end)
             await self._silent()
         return Ends(ready_after=ready_after, streaming=streaming, exit_code=code, drained_in=drained_in)
