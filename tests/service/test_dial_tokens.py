@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
+from streamward.leases.dialing import DialRefusal
 from streamward.model.ids import CameraId, Generation, SiteId
 from streamward.protocol.problem import Problem
 from streamward.protocol.sites import DialFinished, DialToken
@@ -12,7 +13,9 @@ from streamward.runtime.journal import Journal
 from tests.support.builders import START
 from tests.support.clocks import ManualClock
 
-ONE, SITE = CameraId("cam-1"), SiteId("site-1")
+ONE, TWO, THREE = (CameraId(f"cam-{number}") for number in (1, 2, 3))
+SITE = SiteId("site-1")
+CROWDED = Problem(title="Conflict", status=409, detail="…", reason=DialRefusal.IN_FLIGHT, retry_in_ms=1000)
 EMPTY = Problem(title="Conflict", status=409, detail="empty", reason="empty", retry_in_ms=2500)
 
 
@@ -24,7 +27,7 @@ class FakeControl:
     paths: list[str] = field(default_factory=list)
 
     async def post(self, path: str, message: Any, kind: type[Any], *, within: float) -> Any:
-        assert (message.camera_uuid, within > 0) == (ONE, True)
+        assert (message.camera_uuid in {ONE, TWO, THREE}, within > 0) == (True, True)
         self.paths.append(path)
         await asyncio.sleep(0)
         return DialFinished(site_id=SITE, finished=True) if kind is DialFinished else self.answer
@@ -90,3 +93,23 @@ async def test_a_camera_that_is_forgotten_while_something_is_asked_of_it_is_nobo
     tokens.forget(ONE)
     await telling
     assert control.paths[1:] == ["/v1/sites/site-1/budget/done"]
+
+
+async def test_who_found_too_many_dials_under_way_asks_again_when_one_has_ended():
+    control, clock = FakeControl(), ManualClock(START)
+    tokens = DialTokens(control, clock=clock, journal=Journal())
+    await tokens.take(ONE, SITE, Generation(1))
+    control.answer = CROWDED
+    for each in (TWO, THREE):
+        assert not await tokens.take(each, SITE, Generation(1))
+    tokens.ended(ONE)
+    await tokens.tell()
+    assert (tokens.is_due(TWO), tokens.is_due(THREE)) == (True, False)
+    clock.advance(1.0)
+    assert tokens.is_due(THREE)
+    control.answer = EMPTY
+    assert not await tokens.take(TWO, SITE, Generation(1))
+    tokens.ended(ONE)
+    tokens.forget(THREE)
+    await tokens.tell()
+    assert not tokens.is_due(TWO)  # it waits for a token, not for a dial

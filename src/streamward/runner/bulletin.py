@@ -43,7 +43,6 @@ class Bulletin:
     async def tick(self) -> float:
         """Tells everything once."""
         self._parts.teller.tell(self._heartbeat())
-        await self._manager.dials.tell()
         reports, self._manager.reports = self._manager.reports, {}
         if reports:
             message = StreamReports(items=list(reports.values())[:_MOST_REPORTS])

@@ -1,7 +1,12 @@
-"""A runner's first dials: each costs a token of its site, once for each generation, and is told when it has ended."""
+"""A runner's first dials: each costs a token of its site, once for each generation, and is told when it has ended.
+
+A camera that was refused because too many dials were under way is asked for again as soon as one of them was told to
+have ended; one camera for each.
+"""
 
 import asyncio
 
+from streamward.leases.dialing import DialRefusal
 from streamward.leases.policy import RENEW_TIMEOUT
 from streamward.model.ids import CameraId, Generation, SiteId
 from streamward.protocol.problem import Problem
@@ -24,6 +29,7 @@ class DialTokens:
         self._has: dict[CameraId, Generation] = {}
         self._ask_at: dict[CameraId, float] = {}  # boot-time
         self._asked: dict[CameraId, float] = {}  # boot-time of the first ask that has no token yet
+        self._crowded: dict[CameraId, SiteId] = {}  # too many dials were under way
         self._sites: dict[CameraId, SiteId] = {}
         self._ended: set[CameraId] = set()  # and not told yet
 
@@ -39,6 +45,7 @@ class DialTokens:
         """Asks for a token, unless it has one; returns whether it has one now."""
         if self.has(camera_id, generation) or not self.is_due(camera_id):
             return self.has(camera_id, generation)
+        self._crowded.pop(camera_id, None)
         asked = self._asked.setdefault(camera_id, self._clock.boot())
         self._ask_at[camera_id] = self._clock.boot() + 2 * RENEW_TIMEOUT  # one ask at a time
         message = NamedDial(camera_uuid=camera_id, version=generation)
@@ -47,6 +54,8 @@ class DialTokens:
         if not isinstance(answer, DialToken):
             wait = answer.retry_in_ms if isinstance(answer, Problem) else None
             self._ask_at[camera_id] = self._clock.boot() + (_RETRY if wait is None else wait / 1000)
+            if isinstance(answer, Problem) and answer.reason == DialRefusal.IN_FLIGHT:
+                self._crowded[camera_id] = site_id
             return False
         self._ask_at.pop(camera_id, None)  # it may have been forgotten meanwhile
         self._has[camera_id], self._sites[camera_id] = generation, site_id
@@ -64,7 +73,7 @@ class DialTokens:
 
     def forget(self, camera_id: CameraId) -> None:
         """A camera that is not held any more."""
-        for known in (self._has, self._ask_at, self._asked, self._sites):
+        for known in (self._has, self._ask_at, self._asked, self._crowded, self._sites):
             known.pop(camera_id, None)
         self._ended.discard(camera_id)
 
@@ -76,3 +85,7 @@ class DialTokens:
 
     async def _finish(self, site_id: SiteId, message: NamedDial) -> None:
         await self._control.post(f"/v1/sites/{site_id}/budget/done", message, DialFinished, within=RENEW_TIMEOUT)
+        following = next((each for each, place in self._crowded.items() if place == site_id), None)
+        if following is not None:
+            del self._crowded[following]
+            self._ask_at.pop(following, None)

@@ -307,6 +307,7 @@ class Manager:
                 return
             case DialEnded(camera_uuid=camera_uuid):
                 self.dials.ended(CameraId(camera_uuid))
+                self._do(self._learn(self.dials.tell()))
                 return
             case LoginsAsked():
                 self._do(self._pass_on(seat, word))
