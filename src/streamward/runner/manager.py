@@ -237,6 +237,9 @@ class Manager:
 
     def _plan_cameras(self) -> None:
         wanted = self._wanted()
+        for camera_id, each in wanted.items():  # also while its Worker begins
+            if not self.dials.has(camera_id, each.generation) and self.dials.is_due(camera_id):
+                self._do(self._pay(camera_id, each.generation))
         for step in reconcile(wanted, self.crew.running(), self.crew.by_shard()):
             match step:
                 case DropCamera(worker, camera_id):
@@ -260,8 +263,6 @@ class Manager:
     def _add(self, worker: int, camera_id: CameraId, wanted: Wanted) -> None:
         """A camera begins, if its first dial is paid for."""
         if not self.dials.has(camera_id, wanted.generation):
-            if self.dials.is_due(camera_id):
-                self._do(self._pay(camera_id, wanted.generation))
             return
         epoch = self._epochs[camera_id] = self._epochs.get(camera_id, 0) + 1
         source = self._known.source(camera_id, generation=wanted.generation, epoch=epoch)
