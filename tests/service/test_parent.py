@@ -32,6 +32,10 @@ class Heard:
     def __init__(self, family: Family) -> None:
         self._family = family
         self.said: list[object] = []
+        self.prepared_at: float | None = None  # with so many lives left
+
+    def prepare(self) -> None:
+        self.prepared_at = self._family.lives
 
     def release(self, ticket: bytes) -> None:
         self.said.append((ticket, self._family.reap()))
@@ -64,6 +68,15 @@ def test_the_newest_ticket_is_used_when_nothing_lives_any_more(ward):
     theirs.send(b"new")
     theirs.close()
     assert buried(ward, Family(3)) == [(b"new", True)]
+
+
+def test_what_the_release_needs_is_loaded_while_the_tree_dies(ward):
+    ward, theirs = ward
+    theirs.send(b"ticket")
+    ward.take_tickets()
+    heard = Heard(family := Family(3))
+    Parent(ward, grace=1.0, kin=family).bury(heard)
+    assert (heard.prepared_at, heard.said) == (2, [(b"ticket", True)])
 
 
 def test_without_a_ticket_there_is_nothing_to_release(ward):

@@ -40,6 +40,10 @@ _CANNOT_START = 127  # as a shell says it
 class Farewell(Protocol):
     """What is done after the tree."""
 
+    def prepare(self) -> None:
+        """Loads what it needs, while the tree dies."""
+        ...
+
     def release(self, ticket: bytes) -> None:
         """Gives the leases back: nothing runs any more."""
         ...
@@ -114,6 +118,9 @@ class Parent:
 
     def bury(self, farewell: Farewell) -> None:
         """Ends the tree, and releases if it was gone in time."""
+        self._kin.kill()
+        if self._ward.ticket:
+            farewell.prepare()
         if process_tree.end(self._kin, within=GONE_WITHIN):
             if self._ward.ticket:
                 farewell.release(self._ward.ticket)
@@ -147,6 +154,10 @@ def main(arguments: Sequence[str]) -> int:
 
 class _Late:
     """`streamward.runner.farewell`, which is imported when it is needed: HTTP, TLS and logs take memory."""
+
+    def prepare(self) -> None:
+        with contextlib.suppress(ImportError, MemoryError, OSError):  # ending the tree comes first, whatever is missing
+            assert self._module
 
     def release(self, ticket: bytes) -> None:
         self._module.release(ticket)
