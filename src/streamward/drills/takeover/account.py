@@ -34,7 +34,7 @@ class Moved:
     streaming_after: float | None
     detected_after: float | None
     gap: float | None  # between the last detection here and the first there
-    dated_ahead: float | None  # the new grant: nothing that arrives before its date counts
+    dated_ahead: float | None  # the new grant: its dead owner may have dated ahead by as much
     parts: Parts
 
 
