@@ -16,7 +16,8 @@ from streamward.runner.own_leases import Control
 from streamward.runtime.clock import Clock
 from streamward.runtime.journal import Journal
 
-_RETRY = 1.0  # seconds, if nobody says when
+ANSWER_WITHIN = 3.0  # seconds: unlike a renewal it ends nothing, and asking again only adds to the load
+_RETRY = 0.25  # seconds, if nobody says when
 
 
 class DialTokens:
@@ -47,10 +48,10 @@ class DialTokens:
             return self.has(camera_id, generation)
         self._crowded.pop(camera_id, None)
         asked = self._asked.setdefault(camera_id, self._clock.boot())
-        self._ask_at[camera_id] = self._clock.boot() + 2 * RENEW_TIMEOUT  # one ask at a time
+        self._ask_at[camera_id] = self._clock.boot() + 2 * ANSWER_WITHIN  # one ask at a time
         message = NamedDial(camera_uuid=camera_id, version=generation)
         path = f"/v1/sites/{site_id}/budget/consume"
-        answer = await self._control.post(path, message, DialToken, within=RENEW_TIMEOUT)
+        answer = await self._control.post(path, message, DialToken, within=ANSWER_WITHIN)
         if not isinstance(answer, DialToken):
             wait = answer.retry_in_ms if isinstance(answer, Problem) else None
             self._ask_at[camera_id] = self._clock.boot() + (_RETRY if wait is None else wait / 1000)
