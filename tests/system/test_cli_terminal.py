@@ -27,6 +27,17 @@ def test_a_table_fits_the_terminal(plane: ControlProcess, columns: int) -> None:
     assert "\x1b" not in seen
 
 
+def test_a_fleet_is_drawn_within_the_screen_until_ctrl_c(plane: ControlProcess) -> None:
+    typed = ("nothing changed hands yet", b"\x03")
+    code, seen = at_terminal("fleet", data=plane.data, columns=80, typed=typed, CONTROL_URL=plane.url)
+    assert code == 0
+    drawn = seen.split("\x1b[H")[1].split("\x1b[J")[0].replace("\x1b[K", "").splitlines()
+    assert len(drawn) <= 24
+    assert max(map(len, drawn)) <= 80
+    assert any(line.startswith("nobody: 0 of ") for line in drawn)
+    assert seen.endswith("\x1b[?25h\x1b[?1049lnothing changed hands\n")
+
+
 def test_a_table_in_a_pipe_is_whole(plane: ControlProcess) -> None:
     assert f"{LONG}  harbour   north   yes      {URL}\n" in plane.command("cameras", "list").stdout
 

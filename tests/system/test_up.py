@@ -1,5 +1,6 @@
 """`streamward up`: a whole fleet that streams, keeps its cameras when a runner dies, and leaves nothing behind."""
 
+import json
 import os
 import signal
 from pathlib import Path
@@ -17,6 +18,9 @@ def test_a_fleet_outlives_a_manager_ends_without_a_trace_and_can_be_started_smal
         first = str(fleet.leases()["cam-1"]["owner_id"])
         os.kill(fleet.manager(first), signal.SIGKILL)
         until(lambda: fleet.streams_at("cam-1", OTHER[first]), within=PATIENCE)
+        shown = [json.loads(line) for line in fleet.command("fleet", "--once", "--json").stdout.splitlines()]
+        assert [each["camera_uuid"] for each in shown] == ["cam-1", "cam-2"]
+        assert f"{OTHER[first]}: " in fleet.command("fleet", "--once").stdout
         fleet.until_said(f"{first} ended with exit code 137")
         fleet.until_said(f"{first} was started again")
         assert "another `streamward up`" in fleet.command("up").stderr

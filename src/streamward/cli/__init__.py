@@ -15,6 +15,7 @@ from streamward.cli import (
     control,
     doctor,
     drill,
+    fleet,
     keys,
     leases,
     login,
@@ -53,6 +54,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("up")(up.run)
+app.command("fleet")(fleet.show)
 app.command("control")(control.run)
 app.command("runner")(runner.run)
 app.command("worker")(worker.run)

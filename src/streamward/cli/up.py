@@ -81,6 +81,7 @@ def _summary(served: Any, settings: Any) -> str:
         ("logs", str(settings.data / "logs")),
     ]
     tries = [
+        ("streamward fleet", "who shows which camera, live"),
         ("streamward leases list", "who has which camera"),
         ("streamward cameras why cam-1", "why one does not run"),
         (f"kill -9 {pid}", f"{name} dies: others take its cameras"),

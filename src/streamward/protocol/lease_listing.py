@@ -103,6 +103,17 @@ def _seen(status: StreamStatus) -> StreamSeen:
     )
 
 
+def streams(row: LeaseRow) -> bool:
+    """Whether a camera streams under the lease that counts."""
+    stream = row.stream
+    return (
+        stream is not None
+        and stream.state is StreamState.STREAMING
+        and row.owner_id == stream.runner_id
+        and row.version == stream.version
+    )
+
+
 def past_grant(grant: Grant) -> PastGrant:
     """A grant as people see it."""
     return PastGrant(

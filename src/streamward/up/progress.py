@@ -9,9 +9,8 @@ from datetime import datetime
 from pathlib import Path
 
 from streamward.model.errors import StreamwardError
-from streamward.model.status import StreamState
 from streamward.protocol.fields import LARGEST_PAGE
-from streamward.protocol.lease_listing import LeasePage, LeaseRow
+from streamward.protocol.lease_listing import LeasePage, LeaseRow, streams
 from streamward.runtime.clock import SystemClock
 from streamward.up.api import Api
 from streamward.up.furnish import SITE
@@ -50,17 +49,6 @@ class Progress:
     def _since(self, then: datetime) -> float:
         """From the start of our process to that moment."""
         return _age() - (self._clock.wall() - then).total_seconds()
-
-
-def streams(row: LeaseRow) -> bool:
-    """Whether a camera streams under the lease that counts."""
-    stream = row.stream
-    return (
-        stream is not None
-        and stream.state is StreamState.STREAMING
-        and row.owner_id == stream.runner_id
-        and row.version == stream.version
-    )
 
 
 def _age() -> float:
