@@ -67,6 +67,7 @@ class Alone:
         }
         self._watching: Watching | None = None
         self._running: dict[CameraId, Generation] = {}
+        self._first_epoch = first_epoch(clock)
         self._epochs: dict[CameraId, int] = {}
         self._dials = DialTokens(control, clock=clock, journal=journal)
         self._reports: dict[CameraId, StreamReport] = {}
@@ -142,7 +143,7 @@ class Alone:
         if generation is None or not await self._dials.take(camera_id, SiteId(source.site_id), generation):
             return
         assert self._watching is not None
-        epoch = self._epochs[camera_id] = self._epochs.get(camera_id, 0) + 1
+        epoch = self._epochs[camera_id] = self._epochs.get(camera_id, self._first_epoch) + 1
         self._running[camera_id] = generation
         self._watching.add(msgspec.structs.replace(source, generation=generation, epoch=epoch))
 
@@ -163,3 +164,8 @@ class _Beats:
     async def tick(self) -> float:
         await self._alone.tell()
         return BEAT_EVERY
+
+
+def first_epoch(clock: Clock) -> int:
+    """Where a process begins to count: a later start of one incarnation, by the same token say, repeats none."""
+    return int(clock.wall().timestamp() * 1000)

@@ -48,6 +48,7 @@ from streamward.protocol.worker_link import (
     Word,
 )
 from streamward.runner import facts
+from streamward.runner.alone import first_epoch
 from streamward.runner.crew import Crew, Seat
 from streamward.runner.dial_tokens import DialTokens
 from streamward.runner.lease_line import LeaseLine
@@ -87,6 +88,7 @@ class Manager:
         self.shards: list[Shard] = []
         self._quarantine = Quarantine()
         self._past: dict[ShardId | None, Restarts] = {}
+        self._first_epoch = first_epoch(parts.clock)
         self._epochs: dict[CameraId, int] = {}
         self._moments: dict[CameraId, Moments] = {}
         self._fed: dict[CameraId, Held] = {}
@@ -264,7 +266,7 @@ class Manager:
         """A camera begins, if its first dial is paid for."""
         if not self.dials.has(camera_id, wanted.generation):
             return
-        epoch = self._epochs[camera_id] = self._epochs.get(camera_id, 0) + 1
+        epoch = self._epochs[camera_id] = self._epochs.get(camera_id, self._first_epoch) + 1
         source = self._known.source(camera_id, generation=wanted.generation, epoch=epoch)
         self._fed.pop(camera_id, None)
         if (seat := self.crew.seats.get(worker)) is not None:

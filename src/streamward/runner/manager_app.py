@@ -231,13 +231,21 @@ async def _until_ended(manager: Manager, ending: Ending) -> None:
 async def _wind_down(manager: Manager, ending: Ending) -> bool:
     """Cameras, leases, Workers; returns whether all is given back. Whoever was replaced has a moment only."""
     try:
-        async with asyncio.timeout(_MOMENT if manager.is_superseded else ending.within):
+        within = _MOMENT if manager.is_superseded else ending.within
+        async with asyncio.timeout(within):
             manager.leave()
-            while not manager.is_empty:  # noqa: ASYNC110 - it ends once
-                await asyncio.sleep(0.05)
+            await _until_empty(manager, within / 2)
             return await manager.finish()
     except TimeoutError:
         return False
+
+
+async def _until_empty(manager: Manager, seconds: float) -> None:
+    """With the control plane away nobody takes the leases back, and Workers still have spools to empty."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            while not manager.is_empty:  # noqa: ASYNC110 - it ends once
+                await asyncio.sleep(0.05)
 
 
 def _holder_spec(around: _Around) -> HolderSpec:
