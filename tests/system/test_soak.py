@@ -36,5 +36,5 @@ def test_a_worker_that_dies_ends_the_soak_with_a_sentence(tmp_path: Path) -> Non
         assert soak.wait(RUN_WITHIN) == 1
     finally:
         end(soak)
-    assert "`streamward worker` did not serve the soak: it ended with -9" in said.read_text()
+    assert "`streamward worker` did not serve the drill: it ended with -9" in said.read_text()
     assert "Traceback" not in said.read_text()
