@@ -59,7 +59,8 @@ def _drained(fleet: Any, settings: Any) -> ExitCode:
         print("ended at once: leases that were not given back run out", flush=True)
         return ExitCode.INTERRUPTED
     what = "everything ended" if is_well else "not everything ended in good order: see the logs"
-    print(f"{what}; kept in {settings.data}: database, keys, clips and logs.", flush=True)
+    database = "database, " if settings.database.url is None else ""
+    print(f"{what}; kept in {settings.data}: {database}keys, clips and logs.", flush=True)
     print(f"`streamward up` goes on with them; `rm -r {shlex.quote(str(settings.data))}` forgets them.", flush=True)
     return ExitCode.DONE if is_well else ExitCode.REFUSED
 
