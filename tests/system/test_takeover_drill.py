@@ -22,13 +22,12 @@ def drilled(tmp_path: Path, *args: str) -> dict[str, Any]:
 def test_cameras_of_a_killed_runner_stream_at_another_and_no_detection_has_two_owners(tmp_path: Path) -> None:
     told = drilled(tmp_path, "takeover", "--kills", "2")
     assert len(told["takeovers"]) == 2
-    assert told["spreads"]["until STREAMING"]["longest"] < 60
     assert told["parts"]["tree gone, leases given back"]["count"] > 0
 
 
 def test_cameras_of_a_frozen_runner_stream_at_another_and_its_thaw_harms_nobody(tmp_path: Path) -> None:
     told = drilled(tmp_path, "takeover", "--how", "freeze", "--kills", "1", "--ttl", "5", "--renew-every", "1")
-    assert told["spreads"]["until STREAMING"]["p50"] > 2  # its leases had to run out
+    assert "tree gone, leases given back" not in told["parts"]  # they had to run out
 
 
 def test_cameras_of_a_drained_runner_are_handed_over(tmp_path: Path) -> None:
