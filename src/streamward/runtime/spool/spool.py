@@ -138,7 +138,6 @@ class Spool:
         waiting.segment.confirm(waiting.entry)
         if waiting.segment.marks.is_spent and waiting.segment is not self._live:
             self._trim(waiting.segment)
-            failpoints.reach(TRIMMED)
 
     def roll(self) -> None:
         """From now on a new segment: what was not handed out yet is backlog."""
@@ -248,6 +247,7 @@ class Spool:
         self._segments.remove(segment)
         self._filled = [each for each in self._filled if each is not segment]
         segment.remove()
+        failpoints.reach(TRIMMED)
 
 
 def abandoned(root: Path, *, most_bytes: int) -> list[Spool]:
