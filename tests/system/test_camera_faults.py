@@ -62,7 +62,9 @@ async def test_a_camera_whose_codec_changed_streams_again():
         since = SystemClock().boot()
         await nvr.set(change.fault)
         await plant.until(lambda: plant.errors("cam-0", since=since))
-        await plant.streaming(since=plant.errors("cam-0", since=since)[0].at)
+        told = plant.errors("cam-0", since=since)[0]
+        assert told.code == StreamErrorCode.CODEC_UNSUPPORTED
+        await plant.streaming(since=told.at)
 
 
 async def test_all_cameras_of_a_recorder_that_was_away_stream_again():

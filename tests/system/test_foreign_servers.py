@@ -55,6 +55,7 @@ async def test_go2rtc_shows_what_ffmpeg_s_library_publishes(tmp_path: Path):
         publishing = asyncio.ensure_future(asyncio.to_thread(publish, server.url("pushed")))
         async with CameraPlant({"cam-1": at(server.url("pushed"))}) as plant:
             await plant.streaming()
+            assert "STREAMING" in {told.state for told in plant.told}
         is_over.set()
         await publishing
 

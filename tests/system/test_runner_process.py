@@ -70,6 +70,8 @@ def test_a_worker_that_dies_is_started_again(lab: Plant) -> None:
             os.kill(pid, signal.SIGKILL)
         until(lambda: len(runner.facts("worker.exited")) >= 2)
         until(lambda: len(runner.facts("stream.shown")) >= 2 * len(lab.cameras))
+        assert signal.SIGKILL in {fact["signal"] for fact in runner.facts("worker.exited")}
+        assert set(lab.owners().values()) == {"runner-a"}
 
 
 def test_a_host_that_was_not_enrolled_is_told_how(lab: Plant) -> None:

@@ -1,9 +1,10 @@
 """`streamward drill`: drills, and what they measured."""
 
 import sys
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -175,36 +176,29 @@ def drain(
 
 
 def _database(named: str | None) -> str | None:
-    """The URL of a PostgreSQL: as it was named, or as it is set."""
-    if named != "setting":
-        if named is not None and "@" in named:
-            raise typer.BadParameter(
-                "a command line can be read by everybody on this host: "
-                "put a URL with a login into STREAMWARD_DATABASE_URL, and say --database setting",
-                param_hint="--database",
-            )
-        return named
-    from streamward.settings import load
-
-    url = load().database.url
-    if url is None:
-        raise typer.BadParameter("STREAMWARD_DATABASE_URL is not set", param_hint="--database")
-    return url.get_secret_value()
+    """The URL of a PostgreSQL."""
+    return _server(named, "--database", "STREAMWARD_DATABASE_URL", lambda settings: settings.database.url)
 
 
 def _broker(named: str | None) -> str | None:
-    """The URL of a RabbitMQ: as it was named, or as it is set."""
+    """The URL of a RabbitMQ."""
+    return _server(named, "--amqp", "STREAMWARD_AMQP_URL", lambda settings: settings.amqp.url)
+
+
+def _server(named: str | None, option: str, variable: str, url: Callable[[Any], Any]) -> str | None:
+    """A server's URL: as it was named, if that tells no login, or as it is set."""
     if named != "setting":
         if named is not None and "@" in named:
             raise typer.BadParameter(
                 "a command line can be read by everybody on this host: "
-                "put a URL with a login into STREAMWARD_AMQP_URL, and say --amqp setting",
-                param_hint="--amqp",
+                f"put a URL with a login into {variable}, and say {option} setting",
+                param_hint=option,
             )
         return named
     from streamward.settings import load
 
-    url = load().amqp.url
-    if url is None:
-        raise typer.BadParameter("STREAMWARD_AMQP_URL is not set", param_hint="--amqp")
-    return url.get_secret_value()
+    found = url(load())
+    if found is None:
+        raise typer.BadParameter(f"{variable} is not set", param_hint=option)
+    told: str = found.get_secret_value()
+    return told

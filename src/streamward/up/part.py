@@ -108,9 +108,12 @@ class Part:
         return PartEnded(self.name, self._how(), self._spec.log, self._lines())
 
     def tell_to_end(self) -> None:
-        """Asks it to end in good order."""
+        """Asks it to end in good order; one that is dead already has been told of."""
         if self.pid is not None and self._process is not None:
             self._process.terminate()
+        elif self._process is not None:
+            self.close()
+            self._process = None
 
     def end(self, *, within: float) -> bool:
         """Waits for its end, and kills it after so many seconds; returns whether it ended in good order."""

@@ -32,6 +32,8 @@ def test_a_point_that_is_not_armed_does_nothing():
     reach(POINT)
     arm({OTHER: Deed(Act.RAISE)})
     reach(POINT)
+    with pytest.raises(FailpointReached):  # it is still armed
+        reach(OTHER)
 
 
 def test_an_armed_point_acts_once():
@@ -51,14 +53,18 @@ def test_an_armed_point_acts_the_time_it_is_armed_for():
 
 
 def test_a_pause_of_no_time_goes_on():
-    arm({POINT: Deed(Act.PAUSE, 0.0)})
+    arm({POINT: Deed(Act.PAUSE, 0.0), OTHER: Deed(Act.RAISE)})
     reach(POINT)
+    with pytest.raises(FailpointReached):
+        reach(OTHER)
 
 
 def test_arming_replaces_what_was_armed_before():
     arm({POINT: Deed(Act.RAISE)})
     arm({OTHER: Deed(Act.RAISE)})
     reach(POINT)
+    with pytest.raises(FailpointReached):
+        reach(OTHER)
 
 
 def test_an_unknown_name_is_refused_and_arms_nothing():
