@@ -44,15 +44,13 @@ def run(
 def _run(worker: Coroutine[Any, Any, int]) -> int:
     import asyncio
 
-    from streamward.protocol.worker_link import WorkerExit
-    from streamward.vision.detector import DetectorUnusable
+    from streamward.runner.worker_app import exit_code
 
     try:
         return asyncio.run(worker)
     except StreamwardError as error:
         print(f"streamward: {error}", file=sys.stderr)
-        is_detector = isinstance(error, DetectorUnusable)
-        return WorkerExit.DETECTOR_UNUSABLE if is_detector else WorkerExit.MISCONFIGURED
+        return exit_code(error)
 
 
 def _from_file(path: Path) -> Any:

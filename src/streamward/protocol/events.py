@@ -104,6 +104,11 @@ def event_id(camera_uuid: str, *, generation: int, epoch: int, frame: int) -> st
     return f"{camera_uuid}.{generation}.{epoch}.{frame}"
 
 
+def first_epoch(started_at: datetime) -> int:
+    """Where a process begins to count: a later start of one incarnation, by the same token say, repeats none."""
+    return int(started_at.timestamp() * 1000)
+
+
 def routing_key(kind: str, *, tenant_id: str, site_id: str, camera_uuid: str) -> str:
     """`detections`, `stream.status` or `stream.error`, and whose."""
     return f"{kind}.{tenant_id}.{site_id}.{camera_uuid}"

@@ -67,7 +67,7 @@ class Alone:
         }
         self._watching: Watching | None = None
         self._running: dict[CameraId, Generation] = {}
-        self._first_epoch = first_epoch(clock)
+        self._first_epoch = wire.first_epoch(clock.wall())
         self._epochs: dict[CameraId, int] = {}
         self._dials = DialTokens(control, clock=clock, journal=journal)
         self._reports: dict[CameraId, StreamReport] = {}
@@ -164,8 +164,3 @@ class _Beats:
     async def tick(self) -> float:
         await self._alone.tell()
         return BEAT_EVERY
-
-
-def first_epoch(clock: Clock) -> int:
-    """Where a process begins to count: a later start of one incarnation, by the same token say, repeats none."""
-    return int(clock.wall().timestamp() * 1000)

@@ -8,10 +8,8 @@ import socket
 import sys
 
 from streamward.model.errors import StreamwardError
-from streamward.protocol.worker_link import WorkerExit
-from streamward.runner.worker_app import run_managed
+from streamward.runner.worker_app import exit_code, run_managed
 from streamward.runtime.blame import Board
-from streamward.vision.detector import DetectorUnusable
 
 ENTRY = "streamward.runner.born:live"
 
@@ -22,5 +20,4 @@ def live(channel: socket.socket, board: Board) -> int:
         return asyncio.run(run_managed(channel, board=board))
     except StreamwardError as error:
         sys.stderr.write(f"streamward: {error}\n")
-        is_detector = isinstance(error, DetectorUnusable)
-        return WorkerExit.DETECTOR_UNUSABLE if is_detector else WorkerExit.MISCONFIGURED
+        return exit_code(error)

@@ -32,6 +32,7 @@ from streamward.leases.supervision import NEVER_DIED, EndWorker, GiveSpare, Past
 from streamward.model.ids import CameraId, Generation, ShardId, TenantId
 from streamward.model.runner import DrainMode
 from streamward.model.status import StreamState, Substate
+from streamward.protocol.events import first_epoch
 from streamward.protocol.leases import CamerasAcquired, CamerasReleased, ReleaseAll, RunnerFlags
 from streamward.protocol.logins import AskLogins, LoginAnswers
 from streamward.protocol.runner_link import Reply
@@ -48,7 +49,6 @@ from streamward.protocol.worker_link import (
     Word,
 )
 from streamward.runner import facts
-from streamward.runner.alone import first_epoch
 from streamward.runner.crew import Crew, Seat
 from streamward.runner.dial_tokens import DialTokens
 from streamward.runner.lease_line import LeaseLine
@@ -88,7 +88,7 @@ class Manager:
         self.shards: list[Shard] = []
         self._quarantine = Quarantine()
         self._past: dict[ShardId | None, Restarts] = {}
-        self._first_epoch = first_epoch(parts.clock)
+        self._first_epoch = first_epoch(parts.clock.wall())
         self._epochs: dict[CameraId, int] = {}
         self._moments: dict[CameraId, Moments] = {}
         self._fed: dict[CameraId, Held] = {}

@@ -68,6 +68,7 @@ from streamward.runtime.service import Service, ticking
 from streamward.runtime.spool import Spool, abandoned
 from streamward.runtime.teller import Teller
 from streamward.vision.camera import CameraListener
+from streamward.vision.detector import DetectorUnusable
 
 _COUNTED = (MessagesPublished, LeasesRenewed)  # in the metrics; as lines they would be many
 _CLOSING = 0.5  # seconds of the grace that are kept for closing what is open
@@ -151,6 +152,11 @@ async def run_alone(config: ShardConfig, *, announce: Announce) -> WorkerExit:
             await _wind_down(working, ending, alone.leases.give_back)
     control.close()
     return ending.code
+
+
+def exit_code(error: StreamwardError) -> WorkerExit:
+    """How a Worker ends that could not begin."""
+    return WorkerExit.DETECTOR_UNUSABLE if isinstance(error, DetectorUnusable) else WorkerExit.MISCONFIGURED
 
 
 async def run_managed(end: socket.socket, *, board: Board | None = None) -> WorkerExit:
