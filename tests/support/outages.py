@@ -1,12 +1,11 @@
 """A bus that dies, stands still, cannot be reached or is locked, while a Worker goes on."""
 
 import contextlib
-import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
+from streamward.drivers.bus.file import held
 from streamward.drivers.buses import FILE
 from tests.support.labs import Plant, WorkerProcess
 from tests.support.rabbitmq import RabbitServer
@@ -55,7 +54,7 @@ class Site:
             "killed": lambda: killed(self.broker),
             "frozen": lambda: frozen(self.broker),
             "unreachable": lambda: unreachable(self.wire),
-            "locked": lambda: locked(self.lab.data / FILE),
+            "locked": lambda: held(self.lab.data / FILE),
         }
         return outages[kind]()
 
@@ -102,15 +101,6 @@ def unreachable(wire: Wire) -> Iterator[None]:
     wire.cut()
     yield
     wire.mend()
-
-
-@contextlib.contextmanager
-def locked(file: Path) -> Iterator[None]:
-    """Another process has the embedded bus's file to itself."""
-    with contextlib.closing(sqlite3.connect(file, isolation_level=None, timeout=60)) as holder:
-        holder.execute("BEGIN IMMEDIATE")
-        yield
-        holder.execute("ROLLBACK")
 
 
 def quantile(buckets: dict[float, float], share: float) -> float:

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
+from streamward.drivers.bus.file import held
 from streamward.drivers.buses import FILE
 from streamward.protocol.events import BATCHER
 from streamward.protocol.worker_link import WorkerExit
 from tests.support.labs import Plant, bus_of, plant, until
 from tests.support.ledgers import Ledger, left_behind, read_ledger
-from tests.support.outages import Site, crowded, kept, locked
+from tests.support.outages import Site, crowded, kept
 from tests.support.processes import run
 from tests.support.rabbitmq import RabbitServer
 from tests.support.wires import Wire
@@ -89,7 +90,7 @@ async def test_nothing_appended_is_lost_or_doubled_wherever_workers_die(lab: Pla
 @pytest.mark.parametrize("point", ["spool.before-truncate", "spool.before-merge-removal"])
 async def test_what_gave_way_is_counted_once_wherever_a_worker_dies(lab: Plant, point: str) -> None:
     name = point.replace(".", "-")
-    with locked(lab.data / FILE):
+    with held(lab.data / FILE):
         killed_at(lab, name, f"{point}=exit")
     ledger = await inherited(lab, {}, name)
     dead = min(ledger.events, key=lambda event: event.ts).incarnation

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from streamward.drivers.bus.file import held
 from streamward.drivers.buses import FILE
 from streamward.protocol.events import BATCHER
 from streamward.protocol.worker_link import WorkerExit
 from tests.support.labs import Plant, WorkerProcess, bus_of, plant, until
 from tests.support.ledgers import Ledger, read_ledger
-from tests.support.outages import Outage, Site, crowded, is_drained, kept, locked, quantile
+from tests.support.outages import Outage, Site, crowded, is_drained, kept, quantile
 from tests.support.rabbitmq import RabbitServer
 from tests.support.wires import Wire
 
@@ -66,7 +67,7 @@ async def test_what_is_lost_while_a_broker_is_away_is_told_to_the_last_event(sit
 
 async def test_an_embedded_bus_that_another_process_holds_is_an_outage_like_any(lab: Plant) -> None:
     with lab.worker(lab.config(runner_id="r-file", grace_timeout_s=60, **crowded(lab))) as worker:
-        made, lost = endure(worker, lambda: locked(lab.data / FILE))
+        made, lost = endure(worker, lambda: held(lab.data / FILE))
     async with bus_of(lab) as bus:
         ledger = await read_ledger(bus, Ledger("r-file"), until=lambda ledger: not ledger.missing(made))
     assert_accounted_for(ledger, made=made, lost=lost)

@@ -13,6 +13,8 @@ from typing import Any
 import msgspec
 
 from streamward.drills.roles import ENDED_WITHIN, ProcessFailed, Recorder, Role, call, minted
+from streamward.drivers.bus.file import held
+from streamward.drivers.buses import FILE
 from streamward.model.runner import DrainMode
 from streamward.protocol import codec
 from streamward.protocol.fields import LARGEST_PAGE
@@ -94,10 +96,12 @@ class Fleet:
 
     def freeze(self, runner_id: str) -> None:
         """SIGSTOP to everything of it, from its parent down; none of them is still to fork when all stand."""
-        stopped: set[int] = set()
-        while more := set(_tree(self.runners[runner_id].role.process.pid)) - stopped:
-            _signal(more, signal.SIGSTOP)
-            stopped |= more
+        # A host that dies has no lock on a bus that others use: none of these may stand still on the file's.
+        with held(self.data / FILE) if self.spec.amqp is None else contextlib.nullcontext():
+            stopped: set[int] = set()
+            while more := set(_tree(self.runners[runner_id].role.process.pid)) - stopped:
+                _signal(more, signal.SIGSTOP)
+                stopped |= more
 
     def thaw(self, runner_id: str) -> None:
         """Lets it go on."""

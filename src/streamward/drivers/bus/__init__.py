@@ -9,7 +9,9 @@ every process and a power cut. Everything that one process asks for while a comm
 next one. The file and its companions are readable by their owner only and shrink again after a backlog.
 
 Not guaranteed: anything over a network file system. A consumer that stands still keeps what it has in hand until it
-goes on or dies. One that dies holds nothing: each consumer has a lock of the operating system, which goes with it.
+goes on or dies. One that dies holds nothing: each consumer has a lock of the operating system, which goes with it. A
+process that is stopped in the middle of a commit stops everybody's: publishers are told that the bus is away until it
+goes on or dies, and their spools take over.
 `is_persistent` changes nothing here: everything is kept.
 """
 

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 from streamward.drivers.bus.owners import Owners
@@ -86,6 +87,15 @@ def connect(path: Path, owners: Owners, *, most_bytes: int = MOST_BYTES) -> sqli
         connection.close()
         raise
     return connection
+
+
+@contextlib.contextmanager
+def held(path: Path, *, within: float = 60.0) -> Iterator[None]:
+    """Nobody else writes meanwhile, nor is in the middle of it."""
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None, timeout=within)) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        yield
+        holder.execute("ROLLBACK")
 
 
 def _make(connection: sqlite3.Connection) -> None:
