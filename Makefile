@@ -22,6 +22,7 @@ test: $(VENV)/.dev ## set up the test servers that this machine can have, then r
 	@scripts/postgresql
 	@scripts/rabbitmq
 	@scripts/media_servers
+	@scripts/iproute2
 	$(BIN)/python -m pytest -n $(WORKERS) $(call present,$(PARALLEL))
 	$(BIN)/python -m pytest $(call present,$(SERIAL))
 

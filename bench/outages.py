@@ -13,12 +13,12 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from streamward.drills.network.wire import Wire
 from streamward.protocol.events import BATCHER
 from tests.support.labs import WorkerProcess, bus_of, plant, until
 from tests.support.ledgers import Ledger, read_ledger
 from tests.support.outages import Site, is_drained, kept, quantile, since
 from tests.support.rabbitmq import running
-from tests.support.wires import Wire
 
 KINDS = ("killed", "frozen", "unreachable", "locked")
 SHARES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999, "all": 1.0}

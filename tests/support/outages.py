@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from streamward.drills.network.wire import Wire
 from streamward.drivers.bus.file import held
 from streamward.drivers.buses import FILE
 from tests.support.labs import Plant, WorkerProcess
 from tests.support.rabbitmq import RabbitServer
-from tests.support.wires import Wire
 
 Outage = Callable[[], contextlib.AbstractContextManager[None]]
 

@@ -4,6 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from streamward.drills.network.namespace import NoNamespace
+from streamward.drills.network.plant import network
 from tests.support.processes import run
 
 
@@ -28,6 +32,16 @@ def test_cameras_of_a_killed_runner_stream_at_another_and_no_detection_has_two_o
 def test_cameras_of_a_frozen_runner_stream_at_another_and_its_thaw_harms_nobody(tmp_path: Path) -> None:
     told = drilled(tmp_path, "takeover", "--how", "freeze", "--kills", "1", "--ttl", "5", "--renew-every", "1")
     assert "tree gone, leases given back" not in told["parts"]  # they had to run out
+
+
+def test_cameras_of_a_runner_that_is_cut_off_stream_at_another(tmp_path: Path) -> None:
+    try:
+        with network(["try"]):
+            pass
+    except NoNamespace as err:
+        pytest.skip(str(err))
+    told = drilled(tmp_path, "takeover", "--how", "cut", "--kills", "1", "--ttl", "5", "--renew-every", "1")
+    assert "tree gone, leases given back" not in told["parts"]
 
 
 def test_cameras_of_a_drained_runner_are_handed_over(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from streamward.drills.network.wire import Wire
 from streamward.drivers.bus.file import held
 from streamward.drivers.buses import FILE
 from streamward.protocol.events import BATCHER
@@ -16,7 +17,6 @@ from tests.support.ledgers import Ledger, left_behind, read_ledger
 from tests.support.outages import Site, crowded, kept
 from tests.support.processes import run
 from tests.support.rabbitmq import RabbitServer
-from tests.support.wires import Wire
 
 # Each chain is one runner: at which points its Workers die, and the how many-th time.
 CHAINS = {

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from streamward.drills.network.wire import Wire
 from streamward.drivers.bus.file import held
 from streamward.drivers.buses import FILE
 from streamward.protocol.events import BATCHER
@@ -14,7 +15,6 @@ from tests.support.labs import Plant, WorkerProcess, bus_of, plant, until
 from tests.support.ledgers import Ledger, read_ledger
 from tests.support.outages import Outage, Site, crowded, is_drained, kept, quantile
 from tests.support.rabbitmq import RabbitServer
-from tests.support.wires import Wire
 
 MORE_MEMORY = 64 << 20  # bytes that a Worker may take during an outage; its spool is on disk
 

@@ -37,6 +37,7 @@ class How(StrEnum):
 
     KILL = "kill"
     FREEZE = "freeze"
+    CUT = "cut"
     DRAIN = "drain"
 
 
@@ -122,10 +123,11 @@ def takeover(
     data: Data = None,
     as_json: AsJson = False,
 ) -> None:
-    """Kill, freeze or drain runners in turn, and measure until every camera streams at another one.
+    """Kill, freeze, cut off or drain runners in turn, and measure until every camera streams at another one.
 
     Starts a control plane, a recorder and runners of its own; a fleet that runs is left alone. Each time the runner
-    with the most cameras is hit at a random phase of its renewals, and brought back when its cameras have moved.
+    with the most cameras is hit at a random phase of its renewals, and brought back when its cameras have moved. To be
+    cut off, runners live in network namespaces, for which this has to be root.
     Exits with 1 if an objective was missed.
     """
     from streamward.drills.takeover.account import How as Blow
@@ -140,6 +142,7 @@ def takeover(
         renew_every=renew_every,
         database=_database(database),
         amqp=_broker(amqp),
+        is_apart=how is How.CUT,
     )
     sys.exit(main(DrillSpec(fleet=made, how=Blow(how), times=kills, seed=seed, data=data), as_json=as_json))
 

@@ -44,13 +44,24 @@ class Role:
     """One process; what it says and what it logs are kept in the folder."""
 
     def __init__(
-        self, name: str, *args: str, folder: Path, environment: dict[str, str], called: str | None = None
+        self,
+        name: str,
+        *args: str,
+        folder: Path,
+        environment: dict[str, str],
+        called: str | None = None,
+        within: tuple[str, ...] = (),  # what its command begins with
     ) -> None:
         self.name = name
         self._out, self._log = (folder / f"{called or name}.{kind}" for kind in ("out", "log"))
         with self._out.open("wb") as out, self._log.open("wb") as log:
             self.process = subprocess.Popen(  # noqa: S603 - our own program
-                [*COMMAND, name, *args], env=environment, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=log
+                [*within, *COMMAND, name, *args],
+                env=environment,
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=log,
             )
 
     def said(self, pattern: str) -> list[str]:
@@ -147,11 +158,12 @@ def minted(*args: str, folder: Path, environment: dict[str, str]) -> str:
     return ended.stdout.decode().strip()
 
 
-def call(method: str, url: str, *, body: bytes | None = None, token: str | None = None) -> Any:
-    """One request; the answer's JSON, or ProcessFailed."""
+def call(method: str, url: str, *, body: bytes | None = None, token: str | None = None, is_forced: bool = False) -> Any:
+    """One request, if need be whatever the state of what it changes; the answer's JSON, or ProcessFailed."""
     place = urlsplit(url)
     connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=SERVED_WITHIN)
     headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
+    headers |= {"If-Match": "*"} if is_forced else {}
     path = f"{place.path}?{place.query}" if place.query else place.path
     try:
         connection.request(method, path, body=body, headers=headers)

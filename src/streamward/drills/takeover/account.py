@@ -13,6 +13,7 @@ class How(StrEnum):
 
     KILL = "kill"  # SIGKILL to its Manager
     FREEZE = "freeze"  # SIGSTOP to every process of it, for longer than its leases last
+    CUT = "cut"  # its network namespace is cut off, for as long
     DRAIN = "drain"  # told to give everything back at once
     SOFT = "soft"  # told to give it back a few at a time
 
@@ -124,7 +125,7 @@ def _of_times(account: Account) -> list[Objective]:
 
 
 def goals(how: How, ttl: float) -> tuple[float | None, float]:
-    """Seconds at P50 and P95; a frozen runner's leases have to run out first."""
+    """Seconds at P50 and P95; the leases of a runner that is frozen or cut off have to run out first."""
     if how is How.KILL:
         return DEATH
     p50, p95 = BEYOND_SHORT_TTL if ttl <= SHORT_TTL else BEYOND_TTL

@@ -1,9 +1,11 @@
-"""A way between two programs of this machine that can be cut."""
+"""A way between two programs that can be cut: a port on this machine that leads to another one."""
 
 import selectors
 import socket
 import threading
 from enum import Enum, auto
+
+HERE = "127.0.0.1"
 
 
 class Passage(Enum):
@@ -15,11 +17,12 @@ class Passage(Enum):
 
 
 class Wire:
-    """A way to a port of this machine that can be cut: nothing passes, and nobody answers whoever dials."""
+    """A way to a port that can be cut: then nothing passes, and nobody answers whoever dials."""
 
-    def __init__(self, port: int) -> None:
-        self._to = port
-        self._listener = _listening()
+    def __init__(self, port: int, *, to: str = HERE, at: str = HERE) -> None:
+        self._to = (to, port)
+        self._at = at
+        self._listener = _listening(at)
         self.port: int = self._listener.getsockname()[1]
         self._ways: dict[socket.socket, socket.socket] = {}  # both ends of each, by the other one
         self._fars: set[socket.socket] = set()
@@ -60,12 +63,12 @@ class Wire:
         while self._is_open:
             if self._passage is Passage.NOTHING and not filler:
                 self._listener.close()
-                self._listener = _listening(self.port, backlog=0)
-                filler = [socket.create_connection(("127.0.0.1", self.port))]  # the queue is full: SYNs are dropped
+                self._listener = _listening(self._at, self.port, backlog=0)
+                filler = [socket.create_connection((self._at, self.port))]  # the queue is full: SYNs are dropped
             elif self._passage is not Passage.NOTHING and filler:
                 self._listener.close()
                 filler.pop().close()
-                self._listener = _listening(self.port)
+                self._listener = _listening(self._at, self.port)
             self._changed.set()
             self._carry()
         for each in filler:
@@ -97,7 +100,7 @@ class Wire:
     def _accept(self) -> None:
         near, _ = self._listener.accept()
         try:
-            far = socket.create_connection(("127.0.0.1", self._to))
+            far = socket.create_connection(self._to)
         except OSError:
             near.close()
         else:
@@ -118,9 +121,9 @@ class Wire:
                 each.close()
 
 
-def _listening(port: int = 0, *, backlog: int = 100) -> socket.socket:
+def _listening(host: str, port: int = 0, *, backlog: int = 100) -> socket.socket:
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind(("127.0.0.1", port))
+    listener.bind((host, port))
     listener.listen(backlog)
     return listener
