@@ -23,6 +23,7 @@ test: $(VENV)/.dev ## set up the test servers that this machine can have, then r
 	@scripts/rabbitmq
 	@scripts/media_servers
 	@scripts/iproute2
+	@scripts/prometheus
 	$(BIN)/python -m pytest -n $(WORKERS) $(call present,$(PARALLEL))
 	$(BIN)/python -m pytest $(call present,$(SERIAL))
 
