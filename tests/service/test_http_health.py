@@ -6,6 +6,7 @@ from streamward import __version__
 from streamward.control.keeper import ReclaimKeeper
 from streamward.leases import facts
 from streamward.model.camera import LeasePolicyName
+from streamward.model.ids import RunnerId
 from tests.support.app import ControlUnderTest
 
 
@@ -67,9 +68,26 @@ async def test_gauges_show_the_store_as_it_is(control: ControlUnderTest) -> None
     assert (seen['camera_desired{camera_uuid="cam-1"}'], seen['camera_desired{camera_uuid="cam-off"}']) == (1, 0)
     assert (seen['stream_leases{state="leased"}'], seen['stream_leases{state="free"}']) == (1, 2)
     assert (seen["leases_active"], seen["heartbeats_missing"]) == (1, 0)
+    for desired, active, pending in (
+        ("streams_desired_total", "active_leases_total", "streams_pending_total"),
+        ("streams_desired", "leases_active", "streams_pending"),
+    ):
+        assert (seen[desired], seen[active], seen[pending]) == (2, 1, 1)
     assert (seen['site_budget_tokens{site_id="site-a"}'], seen['site_dials_in_flight{site_id="site-a"}']) == (9, 1)
     control.clock.advance(6)
     assert (await scraped(control))["heartbeats_missing"] == 1
+
+
+async def test_how_long_a_runner_was_not_heard_on_the_bus_is_told_until_it_ends(control: ControlUnderTest) -> None:
+    silent = 'runner_heartbeat_age_seconds{runner_id="r1"}'
+    await control.runner().post("/v1/runners/register", {"runner_id": "r1"})
+    assert (await scraped(control))[silent] == 0
+    control.clock.advance(4)
+    control.journal.record(facts.RunnerHeard(runner_id=RunnerId("r1")))
+    control.clock.advance(6)
+    assert (await scraped(control))[silent] == 6
+    await control.runner().post("/v1/runners/release-all", {"runner_id": "r1"})
+    assert silent not in await scraped(control)
 
 
 async def test_latency_is_told_by_route_and_status_not_by_camera(control: ControlUnderTest) -> None:

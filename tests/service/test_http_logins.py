@@ -95,7 +95,7 @@ async def test_a_message_is_bounded(control: ControlUnderTest) -> None:
 async def test_a_change_of_the_signing_key_forgets_nothing(control: ControlUnderTest) -> None:
     keys = [b"old" * 11]
     control.app = FastAPI()
-    control.app.add_middleware(Edge, clock=control.clock, meter=Metrics())
+    control.app.add_middleware(Edge, clock=control.clock, meter=Metrics(clock=control.clock))
     routes = Routes(control.app, tokens=control.trust.check)
     add_logins(routes, control.store, journal=control.journal, digest_keys=lambda: keys)
     await say(control, told=[REFUSED], asks=[ASK])

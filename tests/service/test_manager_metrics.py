@@ -1,6 +1,7 @@
 """Several Workers' pages as one: each family once, every sample kept, and who does not answer left out."""
 
 from streamward.runner.manager_metrics import RunnerMetrics, merged, union
+from streamward.runner.manager_parts import Counts
 from streamward.runner.metrics import WorkerMetrics
 from streamward.runtime.local_http import Asked, LocalApi, Reply, Route
 from tests.support.ports import free_port
@@ -41,7 +42,7 @@ async def test_a_worker_that_does_not_answer_is_left_out():
 
 def test_a_runner_tells_how_much_it_has():
     metrics = RunnerMetrics("runner-a")
-    metrics.show(owned=3, running=2, shards=1, workers=2, is_draining=True)
+    metrics.show(Counts(desired=4, owned=3, running=2, shards=1, workers=2, is_draining=True))
     text = metrics.render().decode()
     for line in (
         'runner_streams_owned{runner_id="runner-a"} 3.0',
@@ -49,6 +50,11 @@ def test_a_runner_tells_how_much_it_has():
         'runner_shards{runner_id="runner-a"} 1.0',
         'runner_workers{runner_id="runner-a"} 2.0',
         'drain_in_progress{runner_id="runner-a"} 1.0',
+        "streams_desired_total 4.0",
+        "active_leases_total 3.0",
+        "streams_pending_total 2.0",
+        "# TYPE streams_pending_total gauge",
+        "streams_pending 2.0",
     ):
         assert line in text
     assert "process_resident_memory_bytes" in text

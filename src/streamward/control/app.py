@@ -14,6 +14,7 @@ from streamward.control import credentials, demo
 from streamward.control.admission import Admission
 from streamward.control.api.application import create_app
 from streamward.control.clerk import Clerk
+from streamward.control.heartbeats import HeartbeatWatch
 from streamward.control.keeper import ReclaimKeeper
 from streamward.control.key_watch import WatchedKeys
 from streamward.control.keys import make_key
@@ -29,6 +30,7 @@ from streamward.drivers.memory import MemoryDatabase, MemoryStore
 from streamward.drivers.sql.migrate import Inspected, inspect
 from streamward.drivers.sql.store import SqlStore
 from streamward.drivers.vault import AesVault
+from streamward.leases.facts import RunnerHeard
 from streamward.leases.policy import BY_NAME, FAST, Policies
 from streamward.leases.store import Store, StoreUnavailable
 from streamward.model.camera import without_credentials
@@ -78,7 +80,7 @@ async def serve(settings: Settings, *, with_demo: bool, announce: Announce) -> N
     """Runs one control plane until it is told to stop."""
     _write_logs(settings.log)
     clock, bell, journal = SystemClock(), Bell(), Journal()
-    journal.subscribe(log.log_fact)
+    journal.subscribe(lambda fact: None if isinstance(fact, RunnerHeard) else log.log_fact(fact))  # one each second
     tls = _tls(settings.tls)
     with _held(settings) as listener:
         vault = AesVault(_master_keys(settings).read)
@@ -203,16 +205,19 @@ async def _opened(settings: Settings) -> AsyncIterator[Store]:
 
 @contextlib.asynccontextmanager
 async def _relaying(settings: Settings, outbox: Outbox, *, journal: Journal, clock: Clock) -> AsyncIterator[None]:
-    """Tells the bus of changes, and sees that there is a queue for what Workers see."""
+    """Tells the bus of changes, hears runners there, and sees that there is a queue for what Workers see."""
     url = settings.amqp.url
     bus = open_bus(None if url is None else Secret(url.get_secret_value()), settings.data, clock=clock)
+    hearing = HeartbeatWatch(bus, journal=journal)
     try:
         async with (
             Service("queues", QueueKeeper(bus), journal=journal),
+            Service("heartbeats", hearing, journal=journal),
             Service("relay", Relay(outbox, bus, journal=journal, clock=clock), journal=journal),
         ):
             yield
     finally:
+        await hearing.close()
         await bus.close()
 
 

@@ -12,6 +12,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+from streamward.control.heartbeats import Silence
 from streamward.leases import facts
 from streamward.leases.store import (
     BudgetView,
@@ -23,7 +24,8 @@ from streamward.leases.store import (
     RunnerStore,
 )
 from streamward.model.camera import Camera
-from streamward.model.ids import CameraId, SiteId
+from streamward.model.ids import CameraId, Incarnation, RunnerId, SiteId
+from streamward.runtime.clock import Clock
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 PAGE = 1000  # cameras read at a time
@@ -45,12 +47,25 @@ class Snapshot:
     leases: LeaseCounts
     budgets: dict[SiteId, BudgetView]
     heartbeats_missing: int
+    running: dict[RunnerId, Incarnation]
+
+    @property
+    def wanted(self) -> int:
+        """Cameras that a runner should hold."""
+        return sum(self.desired.values())
+
+    @property
+    def pending(self) -> int:
+        """Those that none does; one that is held though nobody wants it any more is given back in a moment."""
+        return max(0, self.wanted - self.leases.leased)
 
 
 class Metrics:
     """One process's metrics, on a registry of their own."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, clock: Clock) -> None:
+        self._clock = clock
+        self._silence = Silence()
         self._registry = registry = CollectorRegistry()
         self._owner_changes = Counter("owner_changes", "Cameras that got a new owner.", registry=registry)
         self._attempts = Counter("assign_attempts", "Leases asked for, camera by camera.", registry=registry)
@@ -87,10 +102,10 @@ class Metrics:
                 self._reclaims.labels("hard" if hard else "soft").inc()
             case facts.DatabaseClockJumped():
                 self._jumps.inc()
-            case facts.DialAllowed():
-                self._dials.labels("allowed").inc()
-            case facts.DialDelayed(reason=reason):
-                self._dials.labels(reason).inc()
+            case facts.DialAllowed() | facts.DialDelayed():
+                self._dials.labels(getattr(fact, "reason", "allowed")).inc()
+            case facts.RunnerHeard(runner_id=runner_id):
+                self._silence.heard(runner_id, self._clock.boot())
 
     def begin(self) -> None:
         """Takes in a call that has come."""
@@ -104,19 +119,21 @@ class Metrics:
     async def render(self, store: MeasuredStore) -> bytes:
         """Everything in Prometheus's text form; written in a thread, since 100,000 cameras take a while."""
         snapshot = await _look(store)
-        return await asyncio.to_thread(self._written, snapshot)
+        silent_for = self._silence.ages(snapshot.running, self._clock.boot())
+        return await asyncio.to_thread(self._written, snapshot, silent_for)
 
-    def _written(self, snapshot: Snapshot) -> bytes:
+    def _written(self, snapshot: Snapshot, silent_for: dict[RunnerId, float]) -> bytes:
         gauges = CollectorRegistry()
-        gauges.register(_Gauges(snapshot))
+        gauges.register(_Gauges(snapshot, silent_for))
         return generate_latest(self._registry) + generate_latest(gauges)
 
 
 class _Gauges(Collector):
     """A snapshot as Prometheus's client wants it."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, silent_for: dict[RunnerId, float]) -> None:
         self._snapshot = snapshot
+        self._silent_for = silent_for
 
     def collect(self) -> Iterator[Metric]:
         seen = self._snapshot
@@ -128,8 +145,14 @@ class _Gauges(Collector):
         for state in ("leased", "free", "orphaned"):
             leases.add_metric([state], getattr(seen.leases, state))
         yield leases
-        yield GaugeMetricFamily("leases_active", "Leases that are granted and not expired.", seen.leases.leased)
-        yield GaugeMetricFamily("heartbeats_missing", "Runners not heard lately.", seen.heartbeats_missing)
+        yield from _counted(seen)
+        yield GaugeMetricFamily("heartbeats_missing", "Runners that did not renew lately.", seen.heartbeats_missing)
+        silent = GaugeMetricFamily(
+            "runner_heartbeat_age_seconds", "Since it was heard on the bus.", labels=["runner_id"]
+        )
+        for runner_id, age in self._silent_for.items():
+            silent.add_metric([runner_id], age)
+        yield silent
         tokens = GaugeMetricFamily("site_budget_tokens", "Dial tokens left.", labels=["site_id"])
         in_flight = GaugeMetricFamily("site_dials_in_flight", "First connections under way.", labels=["site_id"])
         for site_id, view in seen.budgets.items():
@@ -139,17 +162,30 @@ class _Gauges(Collector):
         yield in_flight
 
 
+def _counted(seen: Snapshot) -> Iterator[Metric]:
+    """Each under S0's name, and under one that does not look like a counter's."""
+    counts = (
+        ("streams_desired_total", "streams_desired", "Cameras that a runner should hold.", seen.wanted),
+        ("active_leases_total", "leases_active", "Leases that are granted and not expired.", seen.leases.leased),
+        ("streams_pending_total", "streams_pending", "Cameras that no runner holds.", seen.pending),
+    )
+    for *names, about, count in counts:
+        for name in names:
+            yield GaugeMetricFamily(name, about, count)
+
+
 async def _look(store: MeasuredStore) -> Snapshot:
     cameras = [camera async for camera in _all_cameras(store)]
     now = await store.ping()
-    running = [runner for runner in await store.runners() if runner.incarnation is not None]
+    runners = await store.runners()
     sites = sorted({camera.site_id for camera in cameras})
     budgets = {site_id: await store.budget(site_id, scope=None) for site_id in sites}
     return Snapshot(
         desired={camera.camera_id: camera.is_wanted for camera in cameras},
         leases=await store.counts(),
         budgets={site_id: view for site_id, view in budgets.items() if view is not None},
-        heartbeats_missing=sum(not runner.is_healthy(now) for runner in running),
+        heartbeats_missing=sum(runner.incarnation is not None and not runner.is_healthy(now) for runner in runners),
+        running={runner.runner_id: runner.incarnation for runner in runners if runner.incarnation is not None},
     )
 
 

@@ -68,6 +68,13 @@ class RunnerRegistered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RunnerHeard:
+    """A runner's heartbeat came on the bus."""
+
+    runner_id: RunnerId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IncarnationEnded:
     """A runner gave everything back for good."""
 

@@ -7,16 +7,24 @@ import msgspec
 
 from streamward.model.bus import Binding, Queue
 from streamward.model.detection import Detection
+from streamward.model.runner import SILENT_AFTER
 from streamward.protocol.fields import Id, Message, Version
 
 DETECTIONS = "detections.topic"  # exchanges
 STATUS = "status.topic"
 MOST_WAITING = 1_000_000  # detections that wait for a batcher; beyond that the oldest give way
+MOST_HEARTBEATS = 10_000
 
 BATCHER = Queue(
     name="detections.batcher",
     bindings=(Binding(DETECTIONS, "detections.#"), Binding(DETECTIONS, "gap.#")),
     most=MOST_WAITING,
+)
+HEARTBEATS = Queue(  # of runners, for all control planes together: each hears some
+    name="runner.heartbeats",
+    bindings=(Binding(STATUS, "runner.heartbeat.#"),),
+    message_ttl=SILENT_AFTER,
+    most=MOST_HEARTBEATS,
 )
 
 

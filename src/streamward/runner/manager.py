@@ -107,6 +107,7 @@ class Manager:
     def counts(self) -> Counts:
         """How much it has."""
         return Counts(
+            desired=len(self._holder.held(-_FOREVER)),
             owned=len(self._held()),
             running=len(self.crew.running()),
             shards=len(self.shards),

@@ -40,14 +40,7 @@ class RunnerApi:
         return Reply(HTTPStatus.OK, b'{"alive": true}')
 
     async def _page(self, _asked: Asked) -> Reply:
-        counts = self._manager.counts
-        self._metrics.show(
-            owned=counts.owned,
-            running=counts.running,
-            shards=counts.shards,
-            workers=counts.workers,
-            is_draining=counts.is_draining,
-        )
+        self._metrics.show(self._manager.counts)
         return Reply(HTTPStatus.OK, self._metrics.render(), CONTENT_TYPE)
 
     async def _union(self, _asked: Asked) -> Reply:

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 
 from prometheus_client import CollectorRegistry, Gauge, ProcessCollector, generate_latest
 
+from streamward.runner.manager_parts import Counts
+
 ASK_WITHIN = 1.0  # seconds
 LARGEST_PAGE = 1 << 22  # bytes
 _SUFFIX = re.compile(r"_(?:total|created|bucket|count|sum)$")
@@ -29,19 +31,34 @@ class RunnerMetrics:
         self._shards = Gauge("runner_shards", "Shards of its cameras", label, registry=every).labels(runner_id)
         self._workers = Gauge("runner_workers", "Worker processes", label, registry=every).labels(runner_id)
         self._draining = Gauge("drain_in_progress", "1 while it gives up", label, registry=every).labels(runner_id)
+        self._desired = _twins("streams_desired_total", "streams_desired", "Cameras that it should run", every)
+        self._active = _twins("active_leases_total", "leases_active", "Leases that it trusts", every)
+        self._pending = _twins("streams_pending_total", "streams_pending", "Cameras of its that no Worker runs", every)
         ProcessCollector(registry=every)
 
-    def show(self, *, owned: int, running: int, shards: int, workers: int, is_draining: bool) -> None:
+    def show(self, counts: Counts) -> None:
         """How it stands."""
-        self._owned.set(owned)
-        self._running.set(running)
-        self._shards.set(shards)
-        self._workers.set(workers)
-        self._draining.set(is_draining)
+        self._owned.set(counts.owned)
+        self._running.set(counts.running)
+        self._shards.set(counts.shards)
+        self._workers.set(counts.workers)
+        self._draining.set(counts.is_draining)
+        for twins, count in (
+            (self._desired, counts.desired),
+            (self._active, counts.owned),
+            (self._pending, counts.pending),
+        ):
+            for gauge in twins:
+                gauge.set(count)
 
     def render(self) -> bytes:
         """Everything as text."""
         return generate_latest(self._registry)
+
+
+def _twins(spelled: str, clean: str, about: str, registry: CollectorRegistry) -> tuple[Gauge, Gauge]:
+    """One value under S0's name, and under one that does not look like a counter's."""
+    return Gauge(spelled, about, registry=registry), Gauge(clean, about, registry=registry)
 
 
 async def union(ports: Iterable[int]) -> bytes:

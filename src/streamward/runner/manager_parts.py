@@ -38,8 +38,14 @@ class ManagerParts:
 class Counts:
     """How much a Manager has."""
 
+    desired: int  # leases, also those that it dares not trust just now
     owned: int
     running: int
     shards: int
     workers: int
     is_draining: bool
+
+    @property
+    def pending(self) -> int:
+        """Cameras that should run here and do not."""
+        return max(0, self.desired - self.running)

@@ -70,7 +70,7 @@ def create_app(
         redoc_url=None,
         redirect_slashes=False,
     )
-    metrics = Metrics()
+    metrics = Metrics(clock=clock)
     journal.subscribe(metrics.note)
     courier = SourceCourier(vault, journal)
     service = LeaseService(store, journal, courier=courier)
