@@ -15,6 +15,8 @@ app = group("Runs a drill and prints what was measured.")
 
 Cameras = Annotated[int, typer.Option(min=1, max=256, help="Simulated cameras.")]
 Runners = Annotated[int, typer.Option(min=2, max=26, help="Runners, each with room for twice as many cameras.")]
+Ttl = Annotated[float, typer.Option(min=4, max=60, help="Seconds that a lease lasts.")]
+RenewEvery = Annotated[float, typer.Option(min=0.5, help="Seconds between two renewals.")]
 Seed = Annotated[int | None, typer.Option(min=0, help="Of the random moments; a fresh one if not given.")]
 Database = Annotated[
     str | None,
@@ -39,6 +41,13 @@ class How(StrEnum):
     FREEZE = "freeze"
     CUT = "cut"
     DRAIN = "drain"
+
+
+class OnControlLoss(StrEnum):
+    """What Workers do when the control plane is away for longer than leases last."""
+
+    STOP = "stop"
+    CONTINUE_FENCED = "continue-fenced"
 
 
 @app.command()
@@ -115,8 +124,8 @@ def takeover(
     kills: Annotated[int, typer.Option(min=1, help="How often it is done.")] = 20,
     cameras: Cameras = 12,
     runners: Runners = 2,
-    ttl: Annotated[float, typer.Option(min=4, max=60, help="Seconds that a lease lasts.")] = 8.0,
-    renew_every: Annotated[float, typer.Option(min=0.5, help="Seconds between two renewals.")] = 2.0,
+    ttl: Ttl = 8.0,
+    renew_every: RenewEvery = 2.0,
     seed: Seed = None,
     database: Database = None,
     amqp: Amqp = None,
@@ -176,6 +185,45 @@ def drain(
     made = FleetSpec(folder=Path(), cameras=cameras, runners=runners, database=_database(database), amqp=_broker(amqp))
     blow = Blow.SOFT if mode is DrainMode.SOFT else Blow.DRAIN
     sys.exit(main(DrillSpec(fleet=made, how=blow, times=times, seed=seed, data=data), as_json=as_json))
+
+
+@app.command()
+def splitbrain(
+    *,
+    rounds: Annotated[int, typer.Option(min=1, help="How often a runner is misled, in each way in turn.")] = 6,
+    on_control_loss: Annotated[
+        OnControlLoss, typer.Option(help="What runners do without a control plane; those that go on try more.")
+    ] = OnControlLoss.CONTINUE_FENCED,
+    cameras: Cameras = 12,
+    runners: Runners = 2,
+    ttl: Ttl = 8.0,
+    renew_every: RenewEvery = 2.0,
+    seed: Seed = None,
+    database: Database = None,
+    amqp: Amqp = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let runners believe in cameras that another has, and count what the fence makes of what they publish.
+
+    In turn: the way to the control plane is cut for one runner, while its cameras and the bus are there; all of a
+    runner stands still, with events that wait for the bus, until its leases are over, and goes on. Starts a fleet of
+    its own. Exits with 1 if anything stale was taken for live.
+    """
+    from streamward.drills.splitbrain.run import SplitSpec, main
+    from streamward.drills.takeover.fleet import FleetSpec
+
+    made = FleetSpec(
+        folder=Path(),
+        cameras=cameras,
+        runners=runners,
+        ttl=ttl,
+        renew_every=renew_every,
+        database=_database(database),
+        amqp=_broker(amqp),
+    )
+    spec = SplitSpec(fleet=made, rounds=rounds, on_control_loss=on_control_loss, seed=seed, data=data)
+    sys.exit(main(spec, as_json=as_json))
 
 
 def _database(named: str | None) -> str | None:

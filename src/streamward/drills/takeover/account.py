@@ -111,7 +111,7 @@ def judge(account: Account) -> list[Objective]:
         "all",
         back == len(account.moved) > 0,
     )
-    return [*_of_times(account), all_back, *_of_fence(account.fenced)]
+    return [*_of_times(account), all_back, *judge_fence(account.fenced)]
 
 
 def _of_times(account: Account) -> list[Objective]:
@@ -132,7 +132,8 @@ def goals(how: How, ttl: float) -> tuple[float | None, float]:
     return (None if p50 is None else ttl + p50), ttl + p95
 
 
-def _of_fence(fenced: Fenced) -> list[Objective]:
+def judge_fence(fenced: Fenced) -> list[Objective]:
+    """What must never happen."""
     counted = {
         "stale detections taken for live": fenced.stale,
         "generations that share a moment": fenced.shared,

@@ -2,12 +2,13 @@
 
 import contextlib
 import itertools
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from streamward.drills.network.link import FAIR, Weather
 from streamward.drills.network.plant import Network, network
+from streamward.drills.network.ways import Way
 from streamward.drills.roles import Recorder, Role, minted
 from streamward.drills.takeover.desk import Desk
 from streamward.drills.takeover.runner import Runner, ended
@@ -34,6 +35,8 @@ class FleetSpec:
     database: str | None = None  # None: SQLite
     amqp: str | None = None  # None: the embedded bus
     is_apart: bool = False  # each runner in a network namespace of its own
+    is_wired: bool = False  # each with ways of its own to control plane and broker
+    runner: Mapping[str, str] = field(default_factory=dict)  # more settings of each
 
     @property
     def runner_ids(self) -> list[str]:
@@ -56,18 +59,23 @@ class Fleet:
         self.desk = Desk(self.control, url=url, token=self._minted("token", "--admin", "drill", "--ttl", "24h"))
         self.recorder = Recorder(nvr)
         self._furnish()
+        self.control_ways: dict[str, Way] = {}  # of runners, if they are wired
+        self.bus_ways: dict[str, Way] = {}
         for runner_id in spec.runner_ids:
             self._enrol(runner_id)
+            self._tie(runner_id)
 
     def start_runner(self, runner_id: str) -> None:
         """A runner from its parent down; also when it was there before."""
         ours = {
             "IDENTITY": str(self._identity(runner_id)),
-            "CONTROL_URL": self.desk.url,
+            "CONTROL_URL": self.control_ways[runner_id].url if self.spec.is_wired else self.desk.url,
             "PROM_MANAGER_PORT": "0",
             "PROM_WORKER_PORT": "0",
             "CAPACITY_STREAMS": str(2 * self.spec.cameras),
             "RUNNER_MAX_FPS": f"{MAX_FPS:g}",
+            **({"AMQP_URL": self.bus_ways[runner_id].url} if runner_id in self.bus_ways else {}),
+            **self.spec.runner,
         }
         role = self._start("runner", of=runner_id, **ours)
         runner = self.runners.setdefault(runner_id, Runner(runner_id, role))
@@ -79,6 +87,19 @@ class Fleet:
         # A host that dies has no lock on a bus that others use: none of these may stand still on the file's.
         with held(self.data / FILE) if self.spec.amqp is None else contextlib.nullcontext():
             self.runners[runner_id].freeze()
+
+    @contextlib.contextmanager
+    def bus_away(self, runner_id: str) -> Iterator[None]:
+        """A runner gets nothing onto the bus meanwhile; on a bus that is a file nobody does."""
+        if self.spec.amqp is None:
+            with held(self.data / FILE):
+                yield
+            return
+        self.bus_ways[runner_id].wire.cut()
+        try:
+            yield
+        finally:
+            self.bus_ways[runner_id].wire.mend()
 
     def cut(self, runner_id: str) -> None:
         """Nothing gets out of its namespace, nor in, and nobody is told."""
@@ -133,6 +154,13 @@ class Fleet:
     def _enrol(self, runner_id: str) -> None:
         invited = self.desk.add("/v1/invitations", {"subject": runner_id, "role": "runner", "ttl_s": 3600})
         self._minted("enrol", self.desk.url, "--code", invited["code"], IDENTITY=str(self._identity(runner_id)))
+
+    def _tie(self, runner_id: str) -> None:
+        spec = self.spec
+        if spec.is_wired:
+            self.control_ways[runner_id] = Way(self.desk.url, self._started)
+        if spec.amqp and (spec.is_wired or spec.is_apart):
+            self.bus_ways[runner_id] = Way(spec.amqp, self._started, at=self._host)
 
     def _furnish(self) -> None:
         self.desk.add("/v1/tenants", {"tenant_id": TENANT})

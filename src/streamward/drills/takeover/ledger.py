@@ -46,6 +46,7 @@ class Ledger:
     _live: dict[Term, list[datetime]] = field(default_factory=dict)
     _accepted: dict[Term, list[datetime]] = field(default_factory=dict)
     _ids: set[str] = field(default_factory=set)
+    _judged: dict[Term, Counter[Verdict]] = field(default_factory=dict)
 
     def granted(self, grants: Iterable[Grant]) -> None:
         """These are known of now."""
@@ -76,8 +77,13 @@ class Ledger:
         )
         verdict = fence.admit(stamp, self.grants(stamp.camera_id), now=at)
         self.verdicts[verdict] += 1
+        self._judged.setdefault(Term(stamp.camera_id, stamp.generation), Counter())[verdict] += 1
         self._store(stamp, verdict, at=at, now=now)
         return verdict
+
+    def judged(self, terms: Iterable[Term]) -> Counter[Verdict]:
+        """What the fence said of these generations."""
+        return sum((self._judged.get(term, Counter()) for term in terms), Counter())
 
     def first_after(self, term: Term, found: Mapping[Term, float]) -> float | None:
         """When something was first heard of a later generation."""
