@@ -91,6 +91,7 @@ class Heard:
     def showing(self, camera_id: str, arrived: float) -> None:
         assert arrived > 0
         self.shown.append(camera_id)
+        self.changed.set()
 
     def dial_ended(self, camera_id: str) -> None:
         self.dialed.append(camera_id)
@@ -344,27 +345,22 @@ async def test_the_first_dial_and_the_first_frame_are_told_once():
     assert (retries[0].camera_id, retries[0].error_code, retries[0].tenant_id) == ("cam-2", "TCP_REFUSED", "t-01")
 
 
-async def test_a_muted_camera_is_watched_and_makes_events_only_of_what_comes_after_its_release():
-    plant = Plant("cam-1")
-    source = plant.config.sources[0]
-
-    async def show() -> LastWord:
-        task = asyncio.ensure_future(plant.worker.run())
-        plant.worker.add(source, is_muted=True)
-        await plant.heard.until(lambda: any(report.state == "STREAMING" for report in of(StreamReport, plant.heard)))
-        assert plant.heard.events == []
-        assert plant.worker.mute(CameraId("cam-1")) == LastWord()
-        plant.worker.unmute(CameraId("cam-1"), after=0.0)
-        await plant.worker.drop(CameraId("cam-1"))
-        plant.worker.add(source)
-        await plant.heard.until(lambda: plant.heard.events)
-        last = await plant.worker.drop(CameraId("cam-1"))
-        task.cancel()
-        await asyncio.wait([task])
-        return last
-
-    last = await show()
+async def test_a_muted_camera_is_watched_and_speaks_of_what_it_saw_when_it_is_let():
+    plant, camera = Plant("cam-1"), CameraId("cam-1")
+    task = asyncio.ensure_future(plant.worker.run())
+    plant.worker.add(plant.config.sources[0], is_muted=True)
+    await plant.heard.until(lambda: plant.heard.shown)
+    assert not plant.heard.events
+    assert not plant.heard.told
+    assert plant.worker.mute(camera) == LastWord()
+    plant.worker.unmute(camera, after=0.0)
+    assert plant.heard.events
+    assert [report.state for report in of(StreamReport, plant.heard)] == ["STREAMING"]
+    last = await plant.worker.drop(camera)
+    task.cancel()
+    await asyncio.wait([task])
     assert last.made_until == plant.heard.events[-1][2].ts
+    plant.worker.unmute(camera, after=0.0)
     assert await plant.worker.drop(CameraId("nobody")) == plant.worker.mute(CameraId("nobody")) == LastWord()
 
 

@@ -10,7 +10,7 @@ them is a process for an hour. A crash in which nobody was decoding leaves no su
 
 import signal
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from streamward.leases.sharding import Shard
 from streamward.model.ids import CameraId, ShardId
@@ -79,10 +79,15 @@ class Quarantine:
                 continue
             rest = tuple(camera for camera in shard.cameras if camera not in by_camera)
             if rest:
-                found.append(Shard(shard_id=shard.shard_id, tenant_id=shard.tenant_id, cameras=rest))
+                found.append(replace(shard, cameras=rest))
             found += [
-                Shard(shard_id=by_camera[camera], tenant_id=shard.tenant_id, cameras=(camera,))
+                replace(shard, shard_id=_of_make(by_camera[camera], shard.make), cameras=(camera,))
                 for camera in shard.cameras
                 if camera in by_camera
             ]
         return found
+
+
+def _of_make(shard_id: ShardId, make: int) -> ShardId:
+    """A shard whose make changes is another one."""
+    return ShardId(f"{shard_id}.{make}") if make else shard_id

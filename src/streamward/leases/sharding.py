@@ -15,7 +15,7 @@ newcomers, and it ends with its last camera. To pack anew, plan from nothing whe
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import count
 
@@ -52,19 +52,33 @@ class Shard:
     shard_id: ShardId
     tenant_id: TenantId
     cameras: tuple[CameraId, ...]
+    make: int = 0  # of its Worker: which program and which settings (`leases/rollout.py`)
 
 
-def assign(cameras: Iterable[OwnedCamera], previous: Iterable[Shard], *, target: int = DEFAULT_TARGET) -> list[Shard]:
-    """The shards to run now, as close to the previous ones as the target allows."""
+def assign(
+    cameras: Iterable[OwnedCamera],
+    previous: Iterable[Shard],
+    *,
+    target: int = DEFAULT_TARGET,
+    taken: Iterable[ShardId] = (),
+    make: int = 0,
+) -> list[Shard]:
+    """The shards to run now, as close to the previous ones as the target allows; new ones are of that make."""
     if target < 1:
         raise TargetTooSmall(target)
     before = sorted(previous, key=_rank)
     homeless = {camera.camera_id: camera for camera in cameras}
     drafts = [_kept(shard, homeless, target) for shard in before]
-    plan = _Plan(target, [draft for draft in drafts if draft.cameras], taken={shard.shard_id for shard in before})
+    ids = fresh_ids({*taken, *(shard.shard_id for shard in before)})
+    plan = _Plan(target, [draft for draft in drafts if draft.cameras], ids=ids, make=make)
     for newcomers in _by_site(homeless.values()):
         plan.join(newcomers)
     return sorted(map(_finished, plan.drafts), key=_rank)
+
+
+def fresh_ids(taken: Collection[ShardId]) -> Iterator[ShardId]:
+    """Names for new shards, the lowest first."""
+    return (ShardId(name) for number in count() if (name := f"shard-{number}") not in taken)
 
 
 @dataclass(slots=True)
@@ -74,6 +88,7 @@ class _Draft:
     shard_id: ShardId
     tenant_id: TenantId
     cameras: list[OwnedCamera]
+    make: int
 
     def count(self, site_id: SiteId) -> int:
         return sum(camera.site_id == site_id for camera in self.cameras)
@@ -82,10 +97,11 @@ class _Draft:
 class _Plan:
     """The shards so far, and the ids that are taken."""
 
-    def __init__(self, target: int, drafts: list[_Draft], *, taken: set[ShardId]) -> None:
+    def __init__(self, target: int, drafts: list[_Draft], *, ids: Iterator[ShardId], make: int) -> None:
         self.drafts = drafts
         self._target = target
-        self._ids = (ShardId(f"shard-{number}") for number in count() if f"shard-{number}" not in taken)
+        self._ids = ids
+        self._make = make
 
     def join(self, newcomers: list[OwnedCamera]) -> None:
         """Gives cameras of one site their shards."""
@@ -103,7 +119,7 @@ class _Plan:
             fullest = min(fitting, key=self._room)
             fullest.cameras += together
         else:
-            self.drafts.append(_Draft(next(self._ids), together[0].tenant_id, together))
+            self.drafts.append(_Draft(next(self._ids), together[0].tenant_id, together, self._make))
 
     def _with_site(self, camera: OwnedCamera) -> list[_Draft]:
         """The shards that know this camera's site, those with most of it first."""
@@ -125,7 +141,7 @@ def _kept(shard: Shard, homeless: dict[CameraId, OwnedCamera], target: int) -> _
     fitting.sort(key=lambda camera: (-sizes[camera.site_id], camera.site_id, camera.camera_id))
     for camera in fitting[:target]:
         del homeless[camera.camera_id]
-    return _Draft(shard.shard_id, shard.tenant_id, fitting[:target])
+    return _Draft(shard.shard_id, shard.tenant_id, fitting[:target], shard.make)
 
 
 def _by_site(cameras: Iterable[OwnedCamera]) -> list[list[OwnedCamera]]:
@@ -138,7 +154,7 @@ def _by_site(cameras: Iterable[OwnedCamera]) -> list[list[OwnedCamera]]:
 
 def _finished(draft: _Draft) -> Shard:
     cameras = tuple(sorted(camera.camera_id for camera in draft.cameras))
-    return Shard(shard_id=draft.shard_id, tenant_id=draft.tenant_id, cameras=cameras)
+    return Shard(shard_id=draft.shard_id, tenant_id=draft.tenant_id, cameras=cameras, make=draft.make)
 
 
 def _rank(shard: Shard) -> tuple[int, ShardId]:

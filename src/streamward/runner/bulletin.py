@@ -59,7 +59,7 @@ class Bulletin:
         beat = Heartbeat(
             runner_id=self._owner.runner_id,
             streams_owned=len(self._manager.crew.running()),
-            shards=len(self._manager.shards),
+            shards=self._manager.counts.shards,
             cpu_pct=cpu_pct,
             mem_mb=mem_mb,
             ts=now,

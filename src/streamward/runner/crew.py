@@ -9,16 +9,30 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from streamward.leases import supervision
 from streamward.leases.held import Held
-from streamward.leases.reconcile import Running
+from streamward.leases.reconcile import Running, Voice
 from streamward.model.ids import CameraId, ShardId
 from streamward.protocol import codec, worker_link
 from streamward.protocol.shards import ShardConfig, Source
 from streamward.protocol.spawning import Exited
-from streamward.protocol.worker_link import Add, Began, Begin, Drain, Drop, Feed, Order, Stopped, Word, fed
+from streamward.protocol.worker_link import (
+    Add,
+    Began,
+    Begin,
+    Drain,
+    Drop,
+    Feed,
+    Mute,
+    Order,
+    Showing,
+    Stopped,
+    Unmute,
+    Word,
+    fed,
+)
 from streamward.runner.spawner import Spawnling
 from streamward.runtime.blame import Board
 from streamward.runtime.channel import Channel
@@ -63,7 +77,17 @@ class Seat:
     def add(self, source: Source, running: Running) -> None:
         """A camera begins."""
         self.cameras[CameraId(source.camera_uuid)] = running
-        self.tell(Add(source=source))
+        self.tell(Add(source=source, is_muted=running.voice is Voice.SILENT))
+
+    def mute(self, camera_id: CameraId) -> None:
+        """A camera falls silent; it is when the Worker says so."""
+        if self._set(camera_id, voice=Voice.FALLS_SILENT):
+            self.tell(Mute(camera_uuid=camera_id))
+
+    def unmute(self, camera_id: CameraId, *, after: float) -> None:
+        """A camera speaks, of what arrived after that boot-time."""
+        if self._set(camera_id, voice=Voice.SPEAKS):
+            self.tell(Unmute(camera_uuid=camera_id, after=after))
 
     def drop(self, camera_id: CameraId) -> None:
         """A camera ends; it has when the Worker says so."""
@@ -72,17 +96,30 @@ class Seat:
             self.cameras[camera_id] = replace(running, is_stopping=True)
             self.tell(Drop(camera_uuid=camera_id, epoch=running.epoch))
 
+    def shown(self, camera_id: CameraId) -> None:
+        """A camera's frames come."""
+        self._set(camera_id, is_shown=True)
+
     def stopped(self, word: Stopped) -> None:
-        """A camera leaves, unless it was begun again since that was said."""
-        running = self.cameras.get(CameraId(word.camera_uuid))
+        """A camera leaves, unless it was begun again since that was said, or has only fallen silent."""
+        camera_id = CameraId(word.camera_uuid)
+        running = self.cameras.get(camera_id)
         if running is not None and word.epoch >= running.epoch:
-            del self.cameras[CameraId(word.camera_uuid)]
+            del self.cameras[camera_id]
+        elif running is not None and running.voice is Voice.FALLS_SILENT and not word.epoch:
+            self._set(camera_id, voice=Voice.SILENT)
 
     def feed(self, held: Mapping[CameraId, Held]) -> None:
         """Tells it until when it may run what it has."""
         leases = [fed(camera_id, held[camera_id]) for camera_id in self.cameras if camera_id in held]
         if leases and not self.is_ending:
             self.tell(Feed(leases=leases))
+
+    def _set(self, camera_id: CameraId, **changes: Any) -> bool:
+        running = self.cameras.get(camera_id)
+        if running is not None:
+            self.cameras[camera_id] = replace(running, **changes)
+        return running is not None
 
     def is_stuck(self, now: float) -> bool:
         """Whether it has said nothing for too long; a spare has nothing to say."""
@@ -139,9 +176,13 @@ class Crew:
             if each.shard_id is not None and each.port is not None and not each.is_ending
         }
 
-    def running(self) -> dict[CameraId, Running]:
-        """Where each camera runs."""
-        return {camera_id: each for seat in self._seats.values() for camera_id, each in seat.cameras.items()}
+    def running(self) -> dict[CameraId, list[Running]]:
+        """Where each camera runs; while it moves, that is in two places."""
+        found: dict[CameraId, list[Running]] = {}
+        for seat in self._seats.values():
+            for camera_id, each in seat.cameras.items():
+                found.setdefault(camera_id, []).append(each)
+        return found
 
     async def start(self, shard_id: ShardId | None, config: ShardConfig | None) -> None:
         """One more process, for a shard or as the spare; raises SpawnRefused and ForkServerGone."""
@@ -214,8 +255,11 @@ class Crew:
         while (content := await seat.channel.receive()) is not None:
             word = worker_link.read_word(content)
             seat.heard_at = self._clock.boot()
-            if isinstance(word, Began):
-                seat.port = word.port
+            match word:
+                case Began(port=port):
+                    seat.port = port
+                case Showing(camera_uuid=camera_uuid):
+                    seat.shown(CameraId(camera_uuid))
             self._on_word(seat, word)
             if isinstance(word, Stopped):
                 seat.stopped(word)

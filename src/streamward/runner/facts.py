@@ -93,6 +93,16 @@ class StreamShown:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BluegreenCutover:
+    """Another Worker speaks for a camera (S0-075), so long after it began to watch it; or does not show it yet."""
+
+    camera_id: CameraId
+    shard_id: str
+    has_shown: bool
+    duration_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunnerServes:
     """A runner's metrics are on the first of these ports, and its Workers' on the second."""
 

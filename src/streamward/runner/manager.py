@@ -17,26 +17,29 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-import msgspec
-
-from streamward.leases import supervision
 from streamward.leases.held import Held
 from streamward.leases.holder import HolderState, Releasing
 from streamward.leases.moments import NEVER, Moments
 from streamward.leases.policy import RENEW_TIMEOUT
-from streamward.leases.quarantine import Quarantine, is_crash
-from streamward.leases.reconcile import AddCamera, DropCamera, Running, Wanted, reconcile
-from streamward.leases.sharding import Shard, assign
+from streamward.leases.reconcile import (
+    AddCamera,
+    DropCamera,
+    MuteCamera,
+    Running,
+    UnmuteCamera,
+    Voice,
+    Wanted,
+    reconcile,
+)
 from streamward.leases.store import Named
-from streamward.leases.supervision import NEVER_DIED, EndWorker, GiveSpare, Past, Restarts, StartWorker
-from streamward.model.ids import CameraId, Generation, ShardId, TenantId
+from streamward.model.ids import CameraId, Generation, ShardId
 from streamward.model.runner import DrainMode
 from streamward.model.status import StreamState, Substate
+from streamward.model.stream_error import StreamErrorCode
 from streamward.protocol.events import first_epoch
 from streamward.protocol.leases import CamerasAcquired, CamerasReleased, ReleaseAll, RunnerFlags
 from streamward.protocol.logins import AskLogins, LoginAnswers
 from streamward.protocol.runner_link import Reply
-from streamward.protocol.shards import ShardConfig
 from streamward.protocol.spawning import Exited
 from streamward.protocol.streams import StreamReport
 from streamward.protocol.worker_link import (
@@ -53,10 +56,9 @@ from streamward.runner.crew import Crew, Seat
 from streamward.runner.dial_tokens import DialTokens
 from streamward.runner.lease_line import LeaseLine
 from streamward.runner.manager_parts import Counts, ManagerParts, ManagerSpec
-from streamward.runner.spawner import ForkServerGone, SpawnRefused
+from streamward.runner.staffing import SPARE, Staffing
 
 LOOK_EVERY = 0.25  # seconds, if nothing happens before
-SPARE = "spare"  # in the place of a shard, where one is named
 _FOREVER = 1e12  # boot-time; JSON has no infinity
 _GRACE_MARGIN = 1.0  # seconds that a Worker has beyond its own grace
 _STOP_WITHIN = 0.5  # seconds for which a release waits for all its cameras; the rest goes with the next one
@@ -85,12 +87,11 @@ class Manager:
         self.dials = DialTokens(parts.control, clock=parts.clock, journal=parts.journal)
         self.reports: dict[CameraId, StreamReport] = {}  # to be told to the control plane
         self.poke: Callable[[], None] = lambda: None
-        self.shards: list[Shard] = []
-        self._quarantine = Quarantine()
-        self._past: dict[ShardId | None, Restarts] = {}
+        self.staffing = Staffing(spec, parts, self.crew, do=self._do, poke=self._look_again)
         self._first_epoch = first_epoch(parts.clock.wall())
         self._epochs: dict[CameraId, int] = {}
         self._moments: dict[CameraId, Moments] = {}
+        self._spoken: dict[CameraId, float] = {}  # until when, in boot-time, events of a camera may have been made
         self._fed: dict[CameraId, Held] = {}
         self.is_superseded = False  # another start of this runner has taken its place
         self._is_leaving = False
@@ -110,7 +111,7 @@ class Manager:
             desired=len(self._holder.held(-_FOREVER)),
             owned=len(self._held()),
             running=len(self.crew.running()),
-            shards=len(self.shards),
+            shards=len(self.staffing.shards),
             workers=len(self.crew.seats),
             is_draining=self._is_leaving or self._is_drained,
         )
@@ -127,10 +128,11 @@ class Manager:
         if self._holder.state is HolderState.ENDED and not self._is_leaving:
             self.is_superseded = True
         self._line.send_due(self._answered)
-        self._quarantine = self._quarantine.trusted(now)
-        self._plan_shards()
-        self._plan_processes(now)
-        self._plan_cameras()
+        # Of all that is not lost, trusted or not: while the control plane is away Workers stay, and run nothing.
+        self.staffing.plan_shards(filter(None, map(self._known.owned, self._holder.held(-_FOREVER))))
+        self.staffing.plan_processes(is_leaving=self._is_leaving)
+        self.reports |= {camera_id: self._degraded(camera_id) for camera_id in self.staffing.given_up()}
+        self._plan_cameras(now)
         self._feed()
         for number in self.crew.kill_stuck():
             self._parts.journal.record(facts.WorkerStuck(worker=number))
@@ -176,39 +178,6 @@ class Manager:
             return self._holder.held(self._clock.boot())
         return {each: replace(held, deadline=_FOREVER) for each, held in self._holder.held(-_FOREVER).items()}
 
-    def _plan_shards(self) -> None:
-        """Of all that is not lost, trusted or not: while the control plane is away Workers stay, and run nothing."""
-        owned = filter(None, map(self._known.owned, self._holder.held(-_FOREVER)))
-        self.shards = assign(owned, self.shards, target=self._spec.target)
-
-    def _plan_processes(self, now: float) -> None:
-        wanted = self._quarantine.isolate(self.shards)
-        for seat in self.crew.seats.values():
-            past = self._past.get(seat.shard_id, NEVER_DIED)
-            self._past[seat.shard_id] = past.proven(lived_for=now - seat.born_at)
-        by_shard = {shard_id: past for shard_id, past in self._past.items() if shard_id is not None}
-        deaths = Past(by_shard=by_shard, spare=self._past.get(None, NEVER_DIED))
-        tenants = {shard.shard_id: shard.tenant_id for shard in wanted}
-        for action in supervision.plan(wanted, self.crew.workers(), deaths, now=now):
-            if not self._may(action):
-                continue
-            match action:
-                case StartWorker(shard_id):
-                    config = None if shard_id is None else self._config(shard_id, tenants[shard_id])
-                    self._do(self._start(shard_id, config))
-                case GiveSpare(number, shard_id):
-                    if (spare := self.crew.seats.get(number)) is not None:
-                        spare.begin(shard_id, self._config(shard_id, tenants[shard_id]), now=now)
-                case EndWorker(number):
-                    self.crew.end(number)
-        self._tell_degraded(wanted)
-
-    def _tell_degraded(self, shards: list[Shard]) -> None:
-        """Of cameras whose Worker keeps dying, only the Manager can tell anything."""
-        for shard in shards:
-            if self._past.get(shard.shard_id, NEVER_DIED).is_degraded and shard.shard_id not in self.crew.by_shard():
-                self.reports |= {camera_id: self._degraded(camera_id) for camera_id in shard.cameras}
-
     def _degraded(self, camera_id: CameraId) -> StreamReport:
         return StreamReport(
             camera_uuid=camera_id,
@@ -218,61 +187,61 @@ class Manager:
             ts=self._clock.wall(),
         )
 
-    def _may(self, action: supervision.Action) -> bool:
-        """Whether to do it now; while the fork server is being started again no shard has failed."""
-        if self._is_leaving:
-            return isinstance(action, EndWorker)
-        return self._parts.spawner.is_ready or not isinstance(action, StartWorker)
-
-    async def _start(self, shard_id: ShardId | None, config: ShardConfig | None) -> None:
-        began = self._clock.boot()
-        try:
-            await self.crew.start(shard_id, config)
-        except (SpawnRefused, ForkServerGone) as error:
-            if isinstance(error, SpawnRefused):
-                self._past[shard_id] = self._past.get(shard_id, NEVER_DIED).died(self._clock.boot(), lived_for=0.0)
-            self._parts.journal.record(facts.WorkerNotSpawned(shard_id=shard_id or SPARE, error=error))
-            return
-        duration_ms = round((self._clock.boot() - began) * 1000)
-        self._parts.journal.record(facts.WorkerSpawn(shard_id=shard_id or SPARE, duration_ms=duration_ms))
-        self._changed.set()
-        self.poke()
-
-    def _plan_cameras(self) -> None:
+    def _plan_cameras(self, now: float) -> None:
         wanted = self._wanted()
         for camera_id, each in wanted.items():  # also while its Worker begins
             if not self.dials.has(camera_id, each.generation) and self.dials.is_due(camera_id):
                 self._do(self._pay(camera_id, each.generation))
-        for step in reconcile(wanted, self.crew.running(), self.crew.by_shard()):
+        for step in reconcile(wanted, self.crew.running(), self.crew.by_shard(), now=now):
+            seat = self.crew.seats[step.worker]
             match step:
-                case DropCamera(worker, camera_id):
-                    self._drop(worker, camera_id)
-                case AddCamera(worker, camera_id):
-                    self._add(worker, camera_id, wanted[camera_id])
-
-    def _drop(self, worker: int, camera_id: CameraId) -> None:
-        if (seat := self.crew.seats.get(worker)) is not None:
-            seat.drop(camera_id)
+                case DropCamera(_, camera_id):
+                    seat.drop(camera_id)
+                case MuteCamera(_, camera_id):
+                    seat.mute(camera_id)
+                case UnmuteCamera(_, camera_id):
+                    self._unmute(seat, camera_id, now)
+                case AddCamera(_, camera_id, is_muted):
+                    self._add(seat, camera_id, wanted[camera_id], is_muted=is_muted)
 
     def _wanted(self) -> dict[CameraId, Wanted]:
         found, held = {}, self._held()
-        for shard in self._quarantine.isolate(self.shards):
+        for shard in self.staffing.planned:
             for camera_id in shard.cameras:
                 lease, revision = held.get(camera_id), self._known.revision(camera_id)
                 if lease is not None and revision is not None:
                     found[camera_id] = Wanted(shard_id=shard.shard_id, generation=lease.generation, revision=revision)
         return found
 
-    def _add(self, worker: int, camera_id: CameraId, wanted: Wanted) -> None:
-        """A camera begins, if its first dial is paid for."""
+    def _add(self, seat: Seat, camera_id: CameraId, wanted: Wanted, *, is_muted: bool) -> None:
+        """A camera begins, if its first dial is paid for; one that moves dials as it would again."""
         if not self.dials.has(camera_id, wanted.generation):
             return
         epoch = self._epochs[camera_id] = self._epochs.get(camera_id, self._first_epoch) + 1
         source = self._known.source(camera_id, generation=wanted.generation, epoch=epoch)
         self._fed.pop(camera_id, None)
-        if (seat := self.crew.seats.get(worker)) is not None:
-            here = Running(worker=worker, generation=wanted.generation, revision=wanted.revision, epoch=epoch)
-            seat.add(source, here)
+        here = Running(
+            worker=seat.number,
+            generation=wanted.generation,
+            revision=wanted.revision,
+            epoch=epoch,
+            voice=Voice.SILENT if is_muted else Voice.SPEAKS,
+            since=self._clock.boot(),
+        )
+        seat.add(source, here)
+
+    def _unmute(self, seat: Seat, camera_id: CameraId, now: float) -> None:
+        running = seat.cameras[camera_id]
+        seat.unmute(camera_id, after=self._spoken.get(camera_id, 0.0))
+        duration_ms = round((now - running.since) * 1000)
+        self._parts.journal.record(
+            facts.BluegreenCutover(
+                camera_id=camera_id,
+                shard_id=seat.shard_id or SPARE,
+                has_shown=running.is_shown,
+                duration_ms=duration_ms,
+            )
+        )
 
     async def _pay(self, camera_id: CameraId, generation: Generation) -> None:
         owned = self._known.owned(camera_id)
@@ -306,8 +275,11 @@ class Manager:
 
     def _heard(self, seat: Seat, word: Word) -> None:
         match word:
-            case Told(reports=reports):
+            case Told(reports=reports, failures=failures):
                 self.reports.update({CameraId(report.camera_uuid): report for report in reports})
+                for failure in failures:
+                    if failure.code == StreamErrorCode.DETECTOR_FAILED:
+                        self.staffing.failed(seat.shard_id, f"its detector fails: {failure.detail}")
                 return
             case DialEnded(camera_uuid=camera_uuid):
                 self.dials.ended(CameraId(camera_uuid))
@@ -316,8 +288,8 @@ class Manager:
             case LoginsAsked():
                 self._do(self._pass_on(seat, word))
                 return
-            case Stopped(camera_uuid=camera_uuid, made_until=made_until):
-                self._stopped(CameraId(camera_uuid), made_until)
+            case Stopped(camera_uuid=camera_uuid, last_arrived=last_arrived, made_until=made_until):
+                self._stopped(CameraId(camera_uuid), made_until, spoken=last_arrived or 0.0)
             case Showing(camera_uuid=camera_uuid):
                 running = seat.cameras.get(CameraId(camera_uuid))
                 generation = 0 if running is None else running.generation
@@ -331,7 +303,8 @@ class Manager:
         if isinstance(answer, LoginAnswers):
             seat.tell(LoginsAnswered(number=asked.number, items=answer.items))
 
-    def _stopped(self, camera_id: CameraId, made_until: datetime | None) -> None:
+    def _stopped(self, camera_id: CameraId, made_until: datetime | None, *, spoken: float) -> None:
+        self._spoken[camera_id] = max(spoken, self._spoken.get(camera_id, 0.0))
         if made_until is not None:
             self._moments[camera_id] = self._moments.get(camera_id, NEVER).made(made_until)
         self._changed.set()
@@ -339,13 +312,11 @@ class Manager:
     def _gone(self, seat: Seat, news: Exited) -> None:
         """A Worker is dead: nothing is made by it any more, whatever it had made until now."""
         now = self._clock.boot()
-        for camera_id in seat.cameras:
-            self._stopped(camera_id, self._moments.get(camera_id, NEVER).latest(now))
+        for camera_id, running in seat.cameras.items():
+            if running.voice is not Voice.SILENT:
+                self._stopped(camera_id, self._moments.get(camera_id, NEVER).latest(now), spoken=now)
         if not seat.is_ending:
-            past = self._past.get(seat.shard_id, NEVER_DIED)
-            self._past[seat.shard_id] = past.died(now, lived_for=now - seat.born_at)
-            if is_crash(news.signal):
-                self._quarantine = self._quarantine.accuse(map(CameraId, seat.board.names()), now=now)
+            self.staffing.died(seat, news)
         shard_id = seat.shard_id or SPARE
         fact = facts.WorkerExited(shard_id=shard_id, pid=news.pid, code=news.code, signal=news.signal)
         self._parts.journal.record(fact)
@@ -365,22 +336,24 @@ class Manager:
 
     async def _stop_all(self, releasing: Releasing) -> None:
         while running := self._running_of(releasing):
-            for camera_id, where in running.items():
-                self._drop(where.worker, camera_id)
+            for camera_id, places in running.items():
+                for each in places:
+                    self.crew.seats[each.worker].drop(camera_id)
             self._changed.clear()
             await self._changed.wait()
 
-    def _running_of(self, releasing: Releasing) -> dict[CameraId, Running]:
+    def _running_of(self, releasing: Releasing) -> dict[CameraId, list[Running]]:
         cameras = {each.camera_id for each in releasing.leases}
-        return {camera_id: where for camera_id, where in self.crew.running().items() if camera_id in cameras}
+        return {camera_id: places for camera_id, places in self.crew.running().items() if camera_id in cameras}
 
     def _dated(self, named: Named) -> Named:
         moments = self._moments.get(named.camera_id, NEVER)
         until = moments.made_until if moments.generation == named.generation else None
         return replace(named, made_until=max(filter(None, (until, named.made_until)), default=None))
 
-    def _config(self, shard_id: ShardId, tenant_id: TenantId) -> ShardConfig:
-        return msgspec.structs.replace(self._spec.template, shard_id=shard_id, tenant=tenant_id, sources=[])
+    def _look_again(self) -> None:
+        self._changed.set()
+        self.poke()
 
     def _do(self, doing: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(doing)

@@ -24,15 +24,16 @@ from streamward.protocol.streams import StreamReport
 from streamward.runner import facts, hooks
 from streamward.runner.blamed import BlamedDecoder
 from streamward.runner.dialing import Dialing, Way
+from streamward.runner.line import Line
 from streamward.runner.metrics import WorkerMetrics
 from streamward.runner.parts import LastWord, WorkerParts
 from streamward.runner.pipeline import FrameDecoder, Pipeline
 from streamward.runner.watcher import Watcher, WatcherSpec
 from streamward.runtime.backoff import Backoff, BackoffSpec
 from streamward.vision.detector import DetectorUnusable
-from streamward.vision.lane import ArrivedUnit
 from streamward.vision.readiness import UNSEEN, is_ready
 from streamward.vision.sampling import Sampler
+from streamward.vision.speech import Speech
 from streamward.vision.stream import Condition
 from streamward.vision.watchdog import Seen, StatusUpdate
 
@@ -49,7 +50,8 @@ class _Watched:
     watcher: Watcher
     task: "asyncio.Task[None]"
     added_at: float  # boot-time
-    emits_after: float | None  # boot-time; None: it is muted
+    interval: float  # seconds between two frames that are looked at
+    speech: Speech
     has_dialed: bool = False
     has_shown: bool = False
     last_word: LastWord = field(default_factory=LastWord)
@@ -120,15 +122,16 @@ class Worker:
         except StreamwardError as error:
             is_blind = isinstance(error, DetectorUnusable)
             code = StreamErrorCode.DETECTOR_FAILED if is_blind else StreamErrorCode.URL_FORBIDDEN
-            self._tell_failure(source, StreamFailure(code=code, detail=str(error)))
+            self._tell_failure(source, StreamFailure(code=code, detail=str(error)), is_silent=is_muted)
             return
-        sampler = Sampler(max_fps=source.max_fps or self._config.max_fps, every_n=source.detect_every_n_frames)
+        max_fps = source.max_fps or self._config.max_fps
+        sampler = Sampler(max_fps=max_fps, every_n=source.detect_every_n_frames)
         decoder = self._decoder(camera_id, VideoCodec.H264)
         self._pipeline.add(camera_id, decoder, sampler=sampler, detector=detector, zones=zones_of(source))
         watcher.stream.summary_every = self._config.telemetry.report_interval_seconds
         task = asyncio.get_running_loop().create_task(watcher.run(), name=f"watch {camera_id}")
         now = self._parts.clock.boot()
-        self._watched[camera_id] = watched = _Watched(source, watcher, task, now, None if is_muted else 0.0)
+        self._watched[camera_id] = watched = _Watched(source, watcher, task, now, 1 / max_fps, Speech(is_muted))
         self._tell_state(watched, now)
 
     def _watcher(self, camera_id: CameraId, source: Source) -> Watcher:
@@ -174,18 +177,22 @@ class Worker:
         watched = self._watched.get(camera_id)
         if watched is None:
             return LastWord()
-        watched.emits_after = None
+        watched.speech.hush()
         return watched.last_word
 
     def unmute(self, camera_id: CameraId, *, after: float) -> None:
-        """Makes events of what arrives after that boot-time."""
+        """Makes events of what arrived after that boot-time, as far as it is still known."""
         watched = self._watched.get(camera_id)
-        if watched is not None:
-            watched.emits_after = after
+        if watched is None:
+            return
+        now = self._parts.clock.boot()
+        for seen in watched.speech.resume(after=after, interval=watched.interval):
+            self._make(watched, seen, now)
+        self._tell_state(watched, now)
 
     def _dial(self, source: Source) -> Callable[[Watcher], Awaitable[StreamFailure]]:
         decoder = partial(self._decoder, CameraId(source.camera_uuid))
-        return lambda watcher: self._parts.dial(source, _Line(watcher, self._pipeline, decoder, self._dialed))
+        return lambda watcher: self._parts.dial(source, Line(watcher, self._pipeline, decoder, self._dialed))
 
     def _decoder(self, camera_id: CameraId, codec: VideoCodec) -> FrameDecoder:
         decoder, board = self._parts.decoder(codec), self._parts.board
@@ -204,11 +211,17 @@ class Worker:
         now = self._parts.clock.boot()
         watched.watcher.stream.frame(arrived_at, now)
         self._tell_state(watched, now)
-        if not watched.has_shown:
-            watched.has_shown = True
-            duration_ms = round((now - watched.added_at) * 1000)
-            self._parts.journal.record(facts.StreamBegan(**_whose(watched.source), duration_ms=duration_ms))
-            self._parts.ear.showing(camera_id, arrived_at)
+        if not watched.speech.is_silent:
+            self._show(watched, arrived_at, now)
+
+    def _show(self, watched: _Watched, arrived_at: float, now: float) -> None:
+        """The first frame, of a silent camera the first that was looked at: it is fit to speak."""
+        if watched.has_shown:
+            return
+        watched.has_shown = True
+        duration_ms = round((now - watched.added_at) * 1000)
+        self._parts.journal.record(facts.StreamBegan(**_whose(watched.source), duration_ms=duration_ms))
+        self._parts.ear.showing(CameraId(watched.source.camera_uuid), arrived_at)
 
     def _since(self, camera_id: CameraId, arrived_at: float) -> _Watched | None:
         """The camera as it is watched now, if that frame is of this start of it: others were counted anew."""
@@ -216,14 +229,18 @@ class Worker:
         return None if watched is None or arrived_at < watched.added_at else watched
 
     def _seen(self, seen: Seen) -> None:
-        """One event for each frame that was looked at, if a lease stands behind it."""
         now = self._parts.clock.boot()
         watched = self._since(seen.camera_id, seen.arrived_at)
         self._looked += 1
-        if watched is not None:
-            watched.watcher.stream.looked(seen.picture, now)
-        if watched is None or watched.emits_after is None or seen.arrived_at <= watched.emits_after:
+        if watched is None:
             return
+        watched.watcher.stream.looked(seen.picture, now)
+        self._show(watched, seen.arrived_at, now)
+        if watched.speech.admit(seen):
+            self._make(watched, seen, now)
+
+    def _make(self, watched: _Watched, seen: Seen, now: float) -> None:
+        """One event for each frame that was looked at, if a lease stands behind it."""
         stamp = self._parts.stamps.stamp(seen.camera_id, arrived=seen.arrived_at, now=now)
         if stamp is None:
             return
@@ -275,6 +292,9 @@ class Worker:
             self._tell_state(watched, self._parts.clock.boot())
 
     def _tell_state(self, watched: _Watched, now: float) -> None:
+        """Of a silent camera another Worker tells."""
+        if watched.speech.is_silent:
+            return
         if (condition := watched.watcher.stream.due(now)) is not None:
             report = self._report(watched.source, condition, now)
             self._parts.sink.tell(_key("stream.status", watched.source), report)
@@ -302,7 +322,7 @@ class Worker:
         self._dialed(camera_id)
         watched = self._watched.get(camera_id)
         if watched is not None:
-            self._tell_failure(watched.source, failure, retry_in=retry_in)
+            self._tell_failure(watched.source, failure, retry_in=retry_in, is_silent=watched.speech.is_silent)
 
     def _troubled(self, update: StatusUpdate) -> None:
         """What fails with each frame is counted each time, and told now and then."""
@@ -312,7 +332,10 @@ class Worker:
         if not watched.watcher.trouble(StreamFailure(code=update.what, detail=update.detail)):
             self.metrics.failed(update.camera_id, update.what)
 
-    def _tell_failure(self, source: Source, failure: StreamFailure, *, retry_in: float = 0.0) -> None:
+    def _tell_failure(
+        self, source: Source, failure: StreamFailure, *, retry_in: float = 0.0, is_silent: bool = False
+    ) -> None:
+        """To the Manager also of a silent camera."""
         now, camera_id = self._parts.clock.boot(), CameraId(source.camera_uuid)
         self.metrics.failed(camera_id, failure.code)
         message = wire.StreamFailed(
@@ -331,38 +354,10 @@ class Worker:
                 retry_in_ms=message.retry_in_ms,
             )
         )
-        self._parts.sink.tell(_key("stream.error", source), message)
+        if not is_silent:
+            self._parts.sink.tell(_key("stream.error", source), message)
         self._parts.ear.failed(message)
         self._hooks.spread(StatusUpdate(camera_id=camera_id, at=now, what=failure.code, detail=failure.detail))
-
-
-class _Line:
-    """Hears one connection of a camera."""
-
-    def __init__(
-        self,
-        watcher: Watcher,
-        pipeline: Pipeline,
-        decoder: Callable[[VideoCodec], FrameDecoder],
-        dialed: Callable[[CameraId], None],
-    ) -> None:
-        self._watcher = watcher
-        self._pipeline = pipeline
-        self._decoder = decoder
-        self._dialed = dialed
-
-    def playing(self, codec: VideoCodec) -> None:
-        self._pipeline.restart(self._watcher.camera_id, self._decoder(codec))
-        self._watcher.connected()
-        self._dialed(self._watcher.camera_id)
-
-    def unit(self, unit: ArrivedUnit) -> None:
-        self._watcher.stream.unit(unit.arrived_at)
-        if not unit.is_damaged:
-            self._pipeline.offer(self._watcher.camera_id, unit)
-
-    def trouble(self, trouble: StreamFailure) -> None:
-        self._watcher.trouble(trouble)
 
 
 def _whose(source: Source) -> dict[str, Any]:

@@ -1,0 +1,42 @@
+"""Whether a Worker speaks of a camera, which two Workers may watch for a moment while one hands it over to the other.
+
+What was seen while it is silent is kept for a moment: when it is let speak, it speaks of all that arrived after the
+last frame that the other one spoke of, and half an interval more, for a frame arrives twice but never at the same time.
+"""
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from streamward.vision.watchdog import Seen
+
+KEPT_FOR = 5.0  # seconds
+MOST_KEPT = 64  # frames
+
+
+@dataclass(slots=True)
+class Speech:
+    """Of one camera; instants are boot-time."""
+
+    is_silent: bool = False
+    _after: float = 0.0
+    _kept: deque[Seen] = field(default_factory=lambda: deque(maxlen=MOST_KEPT))
+
+    def hush(self) -> None:
+        """It says no more."""
+        self.is_silent = True
+
+    def resume(self, *, after: float, interval: float) -> list[Seen]:
+        """It speaks again, of what arrived after that; returns what it has to say now."""
+        self._after = after + interval / 2
+        self.is_silent = False
+        kept, self._kept = list(self._kept), deque(maxlen=MOST_KEPT)
+        return [seen for seen in kept if self.admit(seen)]
+
+    def admit(self, seen: Seen) -> bool:
+        """Whether to speak of it now; if not, it may still be."""
+        if self.is_silent:
+            while self._kept and seen.arrived_at - self._kept[0].arrived_at > KEPT_FOR:
+                self._kept.popleft()
+            self._kept.append(seen)
+            return False
+        return seen.arrived_at > self._after

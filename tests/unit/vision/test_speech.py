@@ -1,0 +1,40 @@
+"""What a Worker says of a camera that it takes over, and what it keeps to itself."""
+
+from streamward.model.ids import CameraId
+from streamward.vision.speech import KEPT_FOR, MOST_KEPT, Speech
+from streamward.vision.watchdog import Seen
+
+
+def seen(arrived_at: float) -> Seen:
+    frame = round(arrived_at * 10)
+    return Seen(
+        camera_id=CameraId("cam-1"), frame=frame, arrived_at=arrived_at, detections=(), inference_s=0.0, picture=0
+    )
+
+
+def test_who_speaks_speaks_of_everything() -> None:
+    assert Speech().admit(seen(1.0))
+
+
+def test_who_is_let_speak_begins_half_an_interval_after_the_other_one_ended() -> None:
+    speech = Speech(is_silent=True)
+    assert not any(speech.admit(seen(at)) for at in (9.9, 10.05, 10.2))
+    assert [each.arrived_at for each in speech.resume(after=10.0, interval=0.2)] == [10.2]
+    assert speech.admit(seen(10.4))
+    assert speech.resume(after=10.4, interval=0.2) == []
+
+
+def test_who_is_hushed_keeps_what_it_sees_for_a_while() -> None:
+    speech = Speech()
+    speech.hush()
+    speech.admit(seen(1.0))
+    speech.admit(seen(1.5 + KEPT_FOR))
+    assert [each.arrived_at for each in speech.resume(after=0.0, interval=0.2)] == [1.5 + KEPT_FOR]
+    assert not speech.is_silent
+
+
+def test_what_is_kept_is_bounded() -> None:
+    speech = Speech(is_silent=True)
+    for number in range(10 * MOST_KEPT):
+        speech.admit(seen(number / 1000))
+    assert len(speech.resume(after=0.0, interval=0.0)) == MOST_KEPT
