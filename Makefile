@@ -7,7 +7,8 @@ PYTHON := $(shell for python in python3.13 python3.12 python3.11 python3; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 WORKERS ?= 2
 PARALLEL := tests/unit tests/structure tests/conformance tests/service
-SERIAL := tests/simulation tests/system
+# They mostly wait: two files at a time, however many processors there are.
+PROCESSES := tests/simulation tests/system
 
 .DEFAULT_GOAL := help
 .PHONY: help up test test-fast check coverage-core format docs bench drills clean
@@ -25,7 +26,7 @@ test: $(VENV)/.dev ## set up the test servers that this machine can have, then r
 	@scripts/iproute2
 	@scripts/prometheus
 	$(BIN)/python -m pytest -n $(WORKERS) $(call present,$(PARALLEL))
-	$(BIN)/python -m pytest $(call present,$(SERIAL))
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(call present,$(PROCESSES))
 
 test-fast: $(VENV)/.dev ## unit, structure, conformance in memory and service tests: under 30 s
 	$(BIN)/python -m pytest -n $(WORKERS) -k "not postgres and not sqlite and not rabbitmq" $(call present,$(PARALLEL))

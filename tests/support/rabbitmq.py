@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 import pytest
 
+from streamward.drills.takeover.runner import stop
 from tests.support.certificates import Authority
 from tests.support.ports import free_port
 
@@ -68,7 +69,7 @@ class RabbitServer:
     def freeze(self) -> None:
         """It stands still, with its connections open."""
         assert self._node is not None
-        self._node.send_signal(signal.SIGSTOP)
+        stop([self._node.pid])
 
     def thaw(self) -> None:
         assert self._node is not None

@@ -3,12 +3,16 @@
 import contextlib
 import os
 import signal
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from streamward.drills.roles import Role
+
+_STOPPED_WITHIN = 10.0  # seconds
+_STILL = "TtZX"  # states of a thread that does nothing: stopped, traced, dead
 
 
 @dataclass(slots=True)
@@ -36,7 +40,7 @@ class Runner:
         """SIGSTOP to everything of it, from its parent down; none of them is still to fork when all stand."""
         stopped: set[int] = set()
         while more := set(tree(self.role.process.pid)) - stopped:
-            send(signal.SIGSTOP, more)
+            stop(more)
             stopped |= more
 
     def thaw(self) -> None:
@@ -58,6 +62,15 @@ def send(number: signal.Signals, pids: Iterable[int]) -> None:
             os.kill(pid, number)
 
 
+def stop(pids: Iterable[int]) -> None:
+    """SIGSTOP, and waits until they stand: a busy thread goes on for a moment after the signal."""
+    stopping = set(pids)
+    send(signal.SIGSTOP, stopping)
+    until = time.monotonic() + _STOPPED_WITHIN
+    while any(not _stands(pid) for pid in stopping) and time.monotonic() < until:
+        time.sleep(0.001)
+
+
 def tree(pid: int) -> list[int]:
     """A process of ours and all below it, from the top."""
     return [pid, *(each for child in children(pid) for each in tree(child))]
@@ -73,3 +86,12 @@ def children(pid: int) -> list[int]:
         ]
     except OSError:  # it ended meanwhile
         return []
+
+
+def _stands(pid: int) -> bool:
+    """Whether every thread of a process has stopped; one that is dead has."""
+    try:
+        states = [(task / "stat").read_text().rpartition(") ")[2][0] for task in Path(f"/proc/{pid}/task").iterdir()]
+    except OSError:  # a thread ended meanwhile
+        return not Path(f"/proc/{pid}").exists()
+    return all(state in _STILL for state in states)
