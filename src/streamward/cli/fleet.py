@@ -42,7 +42,7 @@ def show(
     if not once and not as_json and sys.stdout.isatty():
         _live(link, by)
         return
-    rows, now = _read(link)
+    rows, now = read(link)
     if as_json:
         output.print_lines(rows)
     elif rows:
@@ -53,7 +53,8 @@ def show(
 
 def _live(link: Any, by: By) -> None:
     """Looks and draws until it is interrupted; then says what changed hands, since that screen is gone."""
-    from streamward.cli.fleet_view import Change, Ownership, listing, screen
+    from streamward.cli.fleet_view import listing, screen, told
+    from streamward.protocol.ownership import Change, Ownership
 
     ownership, changes, body = Ownership(), list[Change](), list[str]()
     print(_ENTER, end="", flush=True)
@@ -63,7 +64,7 @@ def _live(link: Any, by: By) -> None:
             size = shutil.get_terminal_size((80, 24))
             head = f"{link.url}, Ctrl-C leaves"
             try:
-                rows, now = _read(link)
+                rows, now = read(link)
                 changes = [*changes, *ownership.observe(rows)][-_KEPT:]
                 body = listing(rows, by=by, now=now, width=size.columns) if rows else ["no cameras yet"]
             except CommandFailed as err:
@@ -74,7 +75,7 @@ def _live(link: Any, by: By) -> None:
         pass
     finally:
         print(_LEAVE, end="", flush=True)
-    print("\n".join(map(str, changes)) or "nothing changed hands", flush=True)
+    print("\n".join(map(told, changes)) or "nothing changed hands", flush=True)
 
 
 def _draw(lines: list[str]) -> None:
@@ -83,7 +84,7 @@ def _draw(lines: list[str]) -> None:
     print(f"{_HOME}{text}{_REST_OF_SCREEN}", end="", flush=True)
 
 
-def _read(link: Any) -> tuple[list[Any], Any]:
+def read(link: Any) -> tuple[list[Any], Any]:
     """Every camera's lease and stream, and the control plane's time."""
     from streamward.cli.link import place
     from streamward.protocol.fields import LARGEST_PAGE

@@ -1,60 +1,23 @@
-"""A fleet as people see it: who shows which camera, and what changed hands, as lines that fit a screen.
+"""A fleet as people see it: who shows which camera, and what changed hands, as lines that fit a screen."""
 
-A gap is the time between the last report of the old owner that the camera streams and the first such of the new one
-that we came to see. Reports come each second or so, and we look each second: the true gap is at most that long.
-"""
-
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Sequence
 from datetime import datetime
 
 from streamward.cli.fleet import By
 from streamward.cli.output import cell, cut, table
 from streamward.protocol.lease_listing import LeaseRow, StreamSeen, streams
+from streamward.protocol.ownership import Change
 
 NOBODY = "nobody"
 _HEADINGS = ("CAMERA", "STATE", "FPS", "FRAME", "GENERATION", "WHERE")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """A camera streams at another owner, or under another generation of the same."""
-
-    camera: str
-    before: str
-    after: str
-    generation: int
-    at: datetime
-    gap: float  # seconds at most
-
-    def __str__(self) -> str:
-        when = self.at.astimezone().strftime("%H:%M:%S")
-        moved = f"{cell(self.before)} → {cell(self.after)}"
-        return f"{when}  {cell(self.camera)}  {moved}, generation {self.generation}, gap ≤ {self.gap:.1f} s"
-
-
-class Ownership:
-    """Remembers who showed which camera last."""
-
-    def __init__(self) -> None:
-        self._last: dict[str, StreamSeen] = {}
-
-    def observe(self, rows: Sequence[LeaseRow]) -> Iterator[Change]:
-        """What has changed hands since the last look."""
-        for row in rows:
-            now, last = row.stream, self._last.get(row.camera_uuid)
-            if now is None or not streams(row):
-                continue
-            self._last[row.camera_uuid] = now
-            if last is not None and last.version != now.version:
-                yield Change(
-                    camera=row.camera_uuid,
-                    before=last.runner_id,
-                    after=now.runner_id,
-                    generation=row.version,
-                    at=now.ts,
-                    gap=max(0.0, (now.ts - last.ts).total_seconds()),
-                )
+def told(change: Change) -> str:
+    """A change of hands as a line."""
+    when = change.at.astimezone().strftime("%H:%M:%S")
+    moved = f"{cell(change.before)} → {cell(change.after)}"
+    return f"{when}  {cell(change.camera)}  {moved}, generation {change.generation}, gap ≤ {change.gap:.1f} s"
 
 
 def listing(rows: Sequence[LeaseRow], *, by: By, now: datetime, width: int | None) -> list[str]:
@@ -62,10 +25,12 @@ def listing(rows: Sequence[LeaseRow], *, by: By, now: datetime, width: int | Non
     groups: dict[str, list[LeaseRow]] = {}
     for row in rows:
         groups.setdefault(_group(row, by), []).append(row)
-    ordered = [each for name in sorted(groups) for each in groups[name]]
+    for group in groups.values():
+        group.sort(key=lambda row: _natural(row.camera_uuid))
+    ordered = [each for name in sorted(groups, key=_natural) for each in groups[name]]
     headings, *lines = table(_HEADINGS, [_cells(row, by, now) for row in ordered], width=width).splitlines()
     shown = [headings]
-    for name in sorted(groups):
+    for name in sorted(groups, key=_natural):
         well = sum(map(streams, groups[name]))
         shown.append(f"{cell(name)}: {well} of {len(groups[name])} stream")
         shown += [lines.pop(0) for _ in groups[name]]
@@ -75,12 +40,17 @@ def listing(rows: Sequence[LeaseRow], *, by: By, now: datetime, width: int | Non
 def screen(head: str, body: Sequence[str], changes: Sequence[Change], *, size: tuple[int, int]) -> list[str]:
     """As many lines as a screen of that width and height has: the newest changes below, the rest cut with a word."""
     width, height = size
-    below = [str(each) for each in changes[-max(1, height // 4) :]] or ["nothing changed hands yet"]
+    below = [told(each) for each in changes[-max(1, height // 4) :]] or ["nothing changed hands yet"]
     room = max(3, height - len(below) - 2)
     shown = list(body)
     if len(shown) > room:
         shown = [*shown[: room - 1], f"… {len(body) - room + 1} more lines: a higher window, or --once, shows them"]
     return [cut(line, width) for line in (head, *shown, "", *below)][:height]
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """For sorting as people count: cam-2 before cam-10."""
+    return [(int(number or -1), text) for text, number in re.findall(r"(\D+)|(\d+)", name)]
 
 
 def _group(row: LeaseRow, by: By) -> str:

@@ -7,7 +7,7 @@ import typer
 from streamward.cli.options import AsJson, CodeTtl, Yes, confirm, group
 from streamward.model.runner import DrainMode
 
-app = group("Lists, invites and revokes runners, cordons and drains them, and sets how much they may hold.")
+app = group("Lists, invites and revokes runners, cordons, drains and kills them, and sets how much they may hold.")
 
 RunnerName = Annotated[str, typer.Argument(metavar="RUNNER", help="The runner's id.")]
 
@@ -75,6 +75,24 @@ def drain(
 ) -> None:
     """Make a runner give its cameras back."""
     _change(runner, as_json=as_json, drain_mode=mode)
+
+
+@app.command()
+def kill(
+    runner: RunnerName,
+    *,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="Every process of it at once, as when a host dies: its leases run out.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Kill a runner of this host (SIGKILL), and tell when and where each of its cameras streams again.
+
+    Only its Manager dies by the signal: what is left of it ends the rest, and gives the cameras back at once.
+    """
+    from streamward.cli.runner_kill import kill as end_by_force
+
+    end_by_force(runner, is_whole=whole, as_json=as_json)
 
 
 @app.command("set")

@@ -71,7 +71,7 @@ def _summary(served: Any, settings: Any) -> str:
 
     bus = settings.amqp.url
     cameras: list[str] = list(served.cameras)
-    name, pid = next(iter(served.runners.items()))
+    name = next(iter(served.runners))
     facts = [
         ("API", f"{served.url}/openapi.json"),
         ("database", without_credentials(settings.database_url)),
@@ -85,7 +85,7 @@ def _summary(served: Any, settings: Any) -> str:
         ("streamward fleet", "who shows which camera, live"),
         ("streamward leases list", "who has which camera"),
         ("streamward cameras why cam-1", "why one does not run"),
-        (f"kill -9 {pid}", f"{name} dies: others take its cameras"),
+        (f"streamward runners kill {name}", "it dies, others take its cameras, and how long that took"),
     ]
     broad = max(len(command) for command, _ in tries)
     return "\n".join([

@@ -33,7 +33,7 @@ from streamward.protocol import shards
 from streamward.protocol.fields import ClearText
 from streamward.protocol.ticket import ReleaseTicket, ReleaseTokenGiven
 from streamward.protocol.worker_link import WorkerExit
-from streamward.runner import facts
+from streamward.runner import card, facts
 from streamward.runner.badge import Badge, GivenToken, ProvenToken, Speaker, owner_in
 from streamward.runner.bulletin import Bulletin, BulletinParts
 from streamward.runner.ending import Ending
@@ -112,9 +112,10 @@ async def run(settings: Settings, *, parent_channel: int, announce: Announce) ->
     )
     try:
         announce(owner, settings.control_url)
-        async with _managing(around, link) as manager:
-            await _until_ended(manager, ending)
-            has_left = await _wind_down(manager, ending)
+        with card.shown(settings.data, runner_id):
+            async with _managing(around, link) as manager:
+                await _until_ended(manager, ending)
+                has_left = await _wind_down(manager, ending)
         if has_left:
             link.withdraw()  # else the parent gives back what is left
     finally:

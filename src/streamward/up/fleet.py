@@ -28,7 +28,7 @@ from streamward.up import furnish
 from streamward.up.api import Api
 from streamward.up.part import Part, PartSpec
 from streamward.up.ports import free_port
-from streamward.up.progress import Progress
+from streamward.up.progress import Progress, looking, since_start
 
 CAMERAS_HOST = "127.0.0.1"
 CAMERAS_PORT, FAULTS_PORT = 8554, 8550
@@ -114,7 +114,7 @@ class Fleet:
         said = recorder.said()
         cameras = {each.rpartition("/")[2]: each for each in re.findall(r"rtsp://\S+", said)}
         furnish.furnish(api, cameras)
-        self._progress = Progress(api, cameras=len(cameras))
+        self._progress = Progress(looking(api), cameras=len(cameras), since_start=since_start)
         return Served(
             url=url,
             cameras=cameras,

@@ -1,38 +1,11 @@
 """A fleet as lines: groups, what fits, and who took over from whom."""
 
-from typing import Any
-
 from streamward.cli.fleet import By
-from streamward.cli.fleet_view import Ownership, listing, screen
-from streamward.leases.lease import SessionState
+from streamward.cli.fleet_view import listing, screen, told
 from streamward.model.status import StreamState
-from streamward.protocol.lease_listing import LeaseRow, StreamSeen
+from streamward.protocol.ownership import Ownership
 from tests.support.builders import at
-
-
-def a_row(camera: str = "cam-1", *, owner: str | None = "runner-a", version: int = 1, stream: Any = None) -> LeaseRow:
-    return LeaseRow(
-        camera_uuid=camera,
-        tenant_id="demo",
-        site_id="yard",
-        state=SessionState.ACTIVE if owner else SessionState.PENDING,
-        owner_id=owner,
-        incarnation="inc-1" if owner else None,
-        version=version,
-        granted_at=at(0),
-        expires_at=at(8),
-        ttl_ms=8000,
-        stream=stream,
-    )
-
-
-def a_stream(seconds: float = 0, *, runner: str = "runner-a", version: int = 1, **changes: Any) -> StreamSeen:
-    told = {"state": StreamState.STREAMING, "substate": None, "error_code": None, "fps": 6.0, **changes}
-    return StreamSeen(runner_id=runner, version=version, ts=at(seconds), last_frame_ts=at(seconds), **told)
-
-
-def streaming(seconds: float, *, runner: str = "runner-a", version: int = 1) -> LeaseRow:
-    return a_row(owner=runner, version=version, stream=a_stream(seconds, runner=runner, version=version))
+from tests.support.fleet_rows import a_row, a_stream, streaming
 
 
 def test_cameras_are_grouped_by_runner_with_how_many_stream():
@@ -62,6 +35,14 @@ def test_cameras_are_grouped_by_site_with_their_owners():
     ]
 
 
+def test_cameras_and_groups_are_sorted_as_people_count():
+    rows = [
+        a_row(camera, owner=owner) for owner in ("runner-10", "runner-2") for camera in ("cam-10", "cam-9", "10", "9")
+    ]
+    shown = [line.split()[0] for line in listing(rows, by=By.RUNNER, now=at(0), width=None)[1:]]
+    assert shown == ["runner-2:", "cam-9", "cam-10", "9", "10", "runner-10:", "cam-9", "cam-10", "9", "10"]
+
+
 def test_a_takeover_is_told_with_its_gap_when_the_new_owner_streams():
     ownership = Ownership()
     assert not list(ownership.observe([streaming(1)]))
@@ -69,7 +50,7 @@ def test_a_takeover_is_told_with_its_gap_when_the_new_owner_streams():
     assert not list(ownership.observe([a_row(owner="runner-b", version=2, stream=a_stream(2))]))
     (change,) = ownership.observe([streaming(4.5, runner="runner-b", version=2)])
     assert (change.before, change.after, change.generation, change.gap) == ("runner-a", "runner-b", 2, 2.5)
-    assert str(change).endswith("cam-1  runner-a → runner-b, generation 2, gap ≤ 2.5 s")
+    assert told(change).endswith("cam-1  runner-a → runner-b, generation 2, gap ≤ 2.5 s")
     assert not list(ownership.observe([streaming(5.5, runner="runner-b", version=2)]))
 
 
@@ -82,7 +63,7 @@ def test_what_does_not_fit_a_screen_is_cut_with_a_word():
     assert len(lines) == 24
     assert max(map(len, lines)) <= 80
     assert lines[16].startswith("… 85 more lines")
-    assert lines[-1] == str(changes[-1])
+    assert lines[-1] == told(changes[-1])
 
 
 def test_a_small_fleet_is_shown_whole():
