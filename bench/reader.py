@@ -27,6 +27,7 @@ import av
 from streamward.drivers import camera
 from streamward.drivers.camera import CameraAddress
 from streamward.drivers.decoder import Decoder
+from streamward.drivers.rounds import Rounds
 from streamward.model.address_policy import AddressPolicy, parse_network
 from streamward.model.detection import Detections
 from streamward.model.ids import CameraId
@@ -36,7 +37,7 @@ from streamward.runner.pipeline import Pipeline
 from streamward.runtime.clock import SystemClock
 from streamward.vision.detector import Size
 from streamward.vision.lane import ArrivedUnit
-from streamward.vision.sampling import Sampler
+from streamward.vision.sampling import READ_EVERY, Sampler
 from streamward.vision.watchdog import Seen, ShownFrame, StatusUpdate
 
 MAX_FPS = 6.0
@@ -125,12 +126,14 @@ def main(way: str, seconds: str, *urls: str) -> None:
 async def _ours(urls: tuple[str, ...], tally: Tally, seconds: float, *, decodes: bool) -> dict[str, Any]:
     clock = SystemClock()
     pipeline = _pipeline(urls, tally, clock) if decodes else None
+    rounds = Rounds(every=READ_EVERY)
     watching = [
         asyncio.create_task(
             camera.watch(
                 CameraAddress(url=parse(url).url, credential=None, addresses=_HERE),
                 Line(CameraId(url), pipeline, tally),
                 clock=clock,
+                rounds=rounds,
             )
         )
         for url in urls

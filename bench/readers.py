@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tests.support.nvr import recorder
 
-CAMERAS = 8
+CAMERAS = 16
 FPS = 25
 SECONDS = 10
 PASSES = 3

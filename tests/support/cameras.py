@@ -5,10 +5,12 @@ from collections.abc import Callable
 
 from streamward.drivers import camera
 from streamward.drivers.camera import CameraAddress
+from streamward.drivers.rounds import Rounds
 from streamward.model.stream_error import StreamFailure
 from streamward.model.video import VideoCodec
 from streamward.runtime.clock import SystemClock
 from streamward.vision.lane import ArrivedUnit
+from streamward.vision.sampling import READ_EVERY
 from tests.support.news import News
 
 
@@ -38,13 +40,13 @@ class Ear:
 
 async def dial(address: CameraAddress) -> StreamFailure:
     async with asyncio.timeout(60):
-        return await camera.watch(address, Ear(), clock=SystemClock())
+        return await camera.watch(address, Ear(), clock=SystemClock(), rounds=Rounds(every=READ_EVERY))
 
 
 async def watched(address: CameraAddress, pictures: int) -> Ear:
     """Watches until so many pictures came, and ends the session."""
     ear = Ear()
-    task = asyncio.ensure_future(camera.watch(address, ear, clock=SystemClock()))
+    task = asyncio.ensure_future(camera.watch(address, ear, clock=SystemClock(), rounds=Rounds(every=READ_EVERY)))
     await ear.until(lambda: len(ear.units) >= pictures)
     task.cancel()
     await asyncio.wait([task])

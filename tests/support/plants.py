@@ -11,6 +11,7 @@ from streamward.drivers import camera
 from streamward.drivers.camera import CameraAddress
 from streamward.drivers.decoder import Decoder
 from streamward.drivers.detectors.colour import ColourDetector
+from streamward.drivers.rounds import Rounds
 from streamward.leases.fence import Stamp
 from streamward.leases.logins import LoginId
 from streamward.model.address_policy import AddressPolicy, parse_network
@@ -29,6 +30,7 @@ from streamward.runner.worker import Worker
 from streamward.runtime.clock import SystemClock
 from streamward.runtime.journal import Journal
 from streamward.vision.camera import CameraListener
+from streamward.vision.sampling import READ_EVERY
 from streamward.vision.watchdog import Watchdog
 from tests.support.builders import START
 from tests.support.news import News
@@ -87,6 +89,7 @@ class CameraPlant:
         self._login_of_all = login
         self._cameras = dict(cameras)
         self._clock = SystemClock()
+        self._rounds = Rounds(every=READ_EVERY)
         self._changed = News()
         parts = WorkerParts(
             clock=self._clock,
@@ -157,7 +160,8 @@ class CameraPlant:
         return None if address.host is None else Host(key=address.host, probe=lambda: camera.probe(address))
 
     async def _dial(self, source: Source, listener: CameraListener) -> StreamFailure:
-        return await camera.watch(self._cameras[source.camera_uuid], listener, clock=self._clock)
+        address = self._cameras[source.camera_uuid]
+        return await camera.watch(address, listener, clock=self._clock, rounds=self._rounds)
 
     def _login(self, source: Source) -> LoginId | None:
         address = self._cameras[source.camera_uuid]

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from streamward.drivers import local, names
+from streamward.drivers.rounds import Rounds
 from streamward.drivers.rtsp import DialFailed, RtspConnection
 from streamward.model.address_policy import AddressFault, AddressPolicy
 from streamward.model.source_url import NETWORK, Address, Credential, SourceKind, SourceUrl
@@ -65,8 +66,13 @@ class CameraAddress:
         return self.url.port or _PORTS.get(self.url.kind, 0)
 
 
-async def watch(camera: CameraAddress, listener: CameraListener, *, clock: Clock) -> StreamFailure:
-    """Dials a camera and reads it until it ends; cancelled, it gives its session back first."""
+async def watch(
+    camera: CameraAddress, listener: CameraListener, *, clock: Clock, rounds: Rounds | None = None
+) -> StreamFailure:
+    """Dials a camera and reads it until it ends, whenever something comes or (without TLS) in rounds.
+
+    Cancelled, it gives its session back first.
+    """
     if camera.url.kind not in camera.addresses.kinds:
         return _FORBIDDEN_KIND
     if camera.url.kind not in NETWORK:
@@ -74,7 +80,7 @@ async def watch(camera: CameraAddress, listener: CameraListener, *, clock: Clock
     connection: RtspConnection | None = None
     try:
         async with asyncio.timeout(DIAL_WITHIN):
-            connection = await _connected(camera, listener, clock=clock)
+            connection = await _connected(camera, listener, clock=clock, rounds=rounds)
             await connection.played
         return await connection.ended
     except DialFailed as failed:
@@ -99,7 +105,9 @@ async def probe(camera: CameraAddress) -> bool:
     return True
 
 
-async def _connected(camera: CameraAddress, listener: CameraListener, *, clock: Clock) -> RtspConnection:
+async def _connected(
+    camera: CameraAddress, listener: CameraListener, *, clock: Clock, rounds: Rounds | None
+) -> RtspConnection:
     is_secret = camera.url.kind is SourceKind.RTSPS
     trust = _trust(camera.ca_file) if is_secret else None
     dialed = await _dialed(camera)
@@ -113,6 +121,8 @@ async def _connected(camera: CameraAddress, listener: CameraListener, *, clock: 
             )
     except OSError:  # a handshake that takes too long is one as well
         raise DialFailed(_UNTRUSTED if is_secret else _REFUSED) from None
+    if rounds is not None and not is_secret:  # what TLS has taken from the socket already, nobody else can read
+        connection.read_in(rounds, dialed)
     return connection
 
 

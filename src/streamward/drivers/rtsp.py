@@ -1,21 +1,25 @@
 """One RTSP connection of a camera on the event loop: bytes to the sessions without I/O, their findings to a listener.
 
-No thread and no task: chunks come to a protocol, deadlines are timers. What is wrong with a stream that goes on is told
-as it happens; a camera that sends something that it did not describe has changed, and its connection ends.
+No thread and no task: chunks come to a protocol, in rounds from the first picture on, and deadlines are timers. What is
+wrong with a stream that goes on is told as it happens; a camera that sends something that it did not describe has
+changed, and its connection ends.
 """
 
 import asyncio
 import contextlib
 import secrets
+import socket
 from collections.abc import Iterable
 from dataclasses import replace
 
+from streamward.drivers.rounds import Rounds, Seat
 from streamward.model.source_url import Credential, SourceUrl
 from streamward.model.stream_error import StreamErrorCode, StreamFailure
 from streamward.model.video import VideoCodec
 from streamward.protocol.rtp.reader import (
     AccessUnit,
     Fact,
+    Found,
     PacketRefused,
     PacketsLost,
     PayloadTypeChanged,
@@ -87,6 +91,7 @@ class RtspConnection(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0  # boot-time
         self._change: asyncio.TimerHandle | None = None
+        self._seat: Seat | None = None  # in the rounds in which its socket is read
         self._has_shown = False  # a whole picture: one before that may only have been joined in its middle
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -97,8 +102,14 @@ class RtspConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self._apply(self._client.receive(data, self._clock.boot()))
 
+    def read_in(self, rounds: Rounds, end: socket.socket) -> None:
+        """Its socket is read in rounds once the first picture has come."""
+        assert self._transport is not None
+        self._seat = Seat(rounds, self._transport, end, self.data_received)
+
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the library's signature
         self._stop_timers()
+        self._leave_rounds()
         self._end(_HUNG_UP)
         self._is_gone()
 
@@ -106,6 +117,7 @@ class RtspConnection(asyncio.Protocol):
         """Gives the session back if there is one, waits so long for the answer, and closes in any case."""
         if self._transport is None:
             return
+        self._leave_rounds()
         if not self._transport.is_closing() and self._client.state is not ClientState.ENDED:
             self._apply(self._client.teardown(self._clock.boot()))
             with contextlib.suppress(asyncio.CancelledError, TimeoutError):
@@ -118,10 +130,12 @@ class RtspConnection(asyncio.Protocol):
 
     def _apply(self, effects: Iterable[Effect]) -> None:
         for effect in effects:
-            if isinstance(effect, Interleaved):  # nearly all are
-                self._packet(effect.channel, effect.payload)
-            else:
+            if type(effect) is not Interleaved:
                 self._rare(effect)
+            elif effect.channel == self._client.channels.rtp and self._reader is not None:  # nearly all are
+                found = self._reader.receive(effect.payload)
+                if found:
+                    self._found(found)
         self._wait_for(self._client.next_deadline())
 
     def _rare(self, effect: Effect) -> None:
@@ -156,20 +170,19 @@ class RtspConnection(asyncio.Protocol):
             )
         )
 
-    def _packet(self, channel: int, payload: memoryview) -> None:
-        if self._reader is None or channel != self._client.channels.rtp:
-            return
-        for found in self._reader.receive(payload):
-            if isinstance(found, AccessUnit):
-                self._unit(found)
+    def _found(self, found: Iterable[Found]) -> None:
+        for each in found:
+            if isinstance(each, AccessUnit):
+                self._unit(each)
             else:
-                self._fact(found)
+                self._fact(each)
 
     def _unit(self, found: AccessUnit) -> None:
         if self._change is not None:
             self._change.cancel()
             self._change = None
-        self._has_shown = self._has_shown or not found.is_damaged
+        if not self._has_shown and not found.is_damaged:
+            self._show_first()
         self._listener.unit(
             ArrivedUnit(
                 content=found.content,
@@ -178,6 +191,11 @@ class RtspConnection(asyncio.Protocol):
                 is_damaged=found.is_damaged,
             )
         )
+
+    def _show_first(self) -> None:
+        self._has_shown = True
+        if self._seat is not None:
+            self._seat.take()
 
     def _fact(self, fact: Fact) -> None:
         """Another size, sender or count of packets is no trouble: pictures go on."""
@@ -226,6 +244,10 @@ class RtspConnection(asyncio.Protocol):
     def _is_gone(self) -> None:
         if not self._gone.done():
             self._gone.set_result(None)
+
+    def _leave_rounds(self) -> None:
+        if self._seat is not None:
+            self._seat.leave()
 
     def _stop_timers(self) -> None:
         for timer in (self._timer, self._change):

@@ -32,6 +32,7 @@ from streamward.drivers.decoder import Decoder
 from streamward.drivers.detectors.loading import load_detector
 from streamward.drivers.key_pair import StoredIdentity
 from streamward.drivers.objects import open_store
+from streamward.drivers.rounds import Rounds
 from streamward.leases.lease import Owner
 from streamward.leases.logins import LoginId
 from streamward.model.address_policy import AddressPolicy, parse_network
@@ -69,6 +70,7 @@ from streamward.runtime.spool import Spool, abandoned
 from streamward.runtime.teller import Teller
 from streamward.vision.camera import CameraListener
 from streamward.vision.detector import DetectorUnusable
+from streamward.vision.sampling import READ_EVERY, can_wait
 
 _COUNTED = (MessagesPublished, LeasesRenewed)  # in the metrics; as lines they would be many
 _CLOSING = 0.5  # seconds of the grace that are kept for closing what is open
@@ -283,10 +285,11 @@ def _spools(config: ShardConfig) -> list[Spool]:
 
 
 def _parts(shell: _Shell, sink: BusSink) -> WorkerParts:
-    clock = shell.clock
+    clock, rounds = shell.clock, Rounds(every=READ_EVERY)
 
     async def dial(source: Source, listener: CameraListener) -> StreamFailure:
-        return await camera.watch(_address(source), listener, clock=clock)
+        waits = can_wait(source.max_fps or shell.config.max_fps)
+        return await camera.watch(_address(source), listener, clock=clock, rounds=rounds if waits else None)
 
     return WorkerParts(
         clock=clock,

@@ -6,6 +6,13 @@ too early is made up for, so that rounding to whole frames loses nothing, but a 
 
 from dataclasses import dataclass, replace
 
+READ_EVERY = 0.05  # seconds between two rounds in which cameras are read
+
+
+def can_wait(max_fps: float) -> bool:
+    """Whether a camera that is looked at so often may be read in rounds: every other one is enough for it."""
+    return 2 * READ_EVERY * max_fps <= 1
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampler:

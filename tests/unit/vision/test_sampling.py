@@ -1,10 +1,12 @@
 """Which frames are looked at."""
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamward.vision.sampling import Sampler
+from streamward.vision.sampling import READ_EVERY, Sampler, can_wait
 
 
 def admitted(sampler: Sampler, arrivals: list[float]) -> list[float]:
@@ -45,3 +47,14 @@ def test_no_more_are_looked_at_than_the_limit_allows(rests, max_fps):
 
 def test_both_limits_hold():
     assert len(admitted(Sampler(max_fps=1000, every_n=2), [n / 10 for n in range(10)])) == 5
+
+
+@pytest.mark.parametrize(("fps", "wanted"), [(25, 6), (30, 6), (15, 10), (25, 10), (12, 7)])
+def test_a_camera_that_is_read_in_rounds_is_looked_at_as_often(fps, wanted):
+    arrivals = [math.ceil((n + 0.5) / fps / READ_EVERY) * READ_EVERY for n in range(fps * 60)]
+    assert can_wait(wanted)
+    assert len(admitted(Sampler(max_fps=wanted), arrivals)) == pytest.approx(wanted * 60, abs=2)
+
+
+def test_a_camera_that_is_looked_at_often_is_read_whenever_something_comes():
+    assert not can_wait(25.0)
