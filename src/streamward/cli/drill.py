@@ -226,6 +226,29 @@ def splitbrain(
     sys.exit(main(spec, as_json=as_json))
 
 
+@app.command()
+def reconfig(
+    *,
+    times: Annotated[int, typer.Option(min=1, help="How often all orders are given in turn.")] = 3,
+    cameras: Annotated[int, typer.Option(min=4, max=254, help="Simulated cameras, beside two more.")] = 12,
+    runners: Runners = 2,
+    database: Database = None,
+    amqp: Amqp = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Add, change, disable, enable and remove cameras of a fleet that runs, and see whether the others notice.
+
+    Lost pictures are told by what the recorder paints into them, connections by the recorder. Starts a fleet of its
+    own. Exits with 1 if an objective was missed.
+    """
+    from streamward.drills.reconfig.run import ReconfigSpec, main
+    from streamward.drills.takeover.fleet import FleetSpec
+
+    made = FleetSpec(folder=Path(), cameras=cameras, runners=runners, database=_database(database), amqp=_broker(amqp))
+    sys.exit(main(ReconfigSpec(fleet=made, times=times, data=data), as_json=as_json))
+
+
 def _database(named: str | None) -> str | None:
     """The URL of a PostgreSQL."""
     return _server(named, "--database", "STREAMWARD_DATABASE_URL", lambda settings: settings.database.url)

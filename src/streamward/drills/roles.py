@@ -20,6 +20,7 @@ import msgspec
 from streamward.model.errors import StreamwardError
 from streamward.nvr.control import FaultOrder
 from streamward.nvr.faults import Fault
+from streamward.nvr.tally import Count
 
 COMMAND = (sys.executable, "-m", "streamward")
 SERVED_WITHIN = 60.0  # seconds: a busy machine is no failure
@@ -106,6 +107,15 @@ class Recorder:
         self.urls = role.said(r"rtsp://\S+(?=[\s\S]*Ctrl-C)")
         self.cameras = [url.rpartition("/")[2] for url in self.urls]
         (self._control,) = role.said(r"control API +(\S+)")
+
+    def url(self, camera: str) -> str:
+        """Where one is."""
+        return self.urls[self.cameras.index(camera)]
+
+    async def counts(self) -> list[Count]:
+        """What clients did to it."""
+        told = await self._call("GET", "/counts")
+        return msgspec.convert(told["counts"], list[Count])
 
     async def set(self, fault: Fault, camera: str | None) -> None:
         """From now on this counts."""

@@ -29,6 +29,7 @@ class FleetSpec:
 
     folder: Path
     cameras: int = 12
+    spare: int = 0  # more that the recorder has and nobody knows
     runners: int = 2
     ttl: float = 8.0  # seconds
     renew_every: float = 2.0
@@ -54,7 +55,7 @@ class Fleet:
         self._numbers = itertools.count(1)
         self._network = started.enter_context(network(spec.runner_ids)) if spec.is_apart else None
         self._host = _HERE if self._network is None else self._network.host
-        self.control, nvr = self._start("control"), self._start("nvr", *_nvr_args(spec.cameras, self._host))
+        self.control, nvr = self._start("control"), self._start("nvr", *_nvr_args(spec, self._host))
         (url,) = self.control.said(r"listens on +(\S+)\n")
         self.desk = Desk(self.control, url=url, token=self._minted("token", "--admin", "drill", "--ttl", "24h"))
         self.recorder = Recorder(nvr)
@@ -81,6 +82,11 @@ class Fleet:
         runner = self.runners.setdefault(runner_id, Runner(runner_id, role))
         runner.role = role
         runner.starts.append(role)
+
+    def add_camera(self, camera: str) -> None:
+        """Makes one of the recorder's known."""
+        url = self.recorder.url(camera)
+        self.desk.add("/v1/cameras", {"camera_uuid": camera, "site_id": SITE, "rtsp_url": url})
 
     def freeze(self, runner_id: str) -> None:
         """Everything of a runner stands still, but not on a lock that others need."""
@@ -166,8 +172,8 @@ class Fleet:
         self.desk.add("/v1/tenants", {"tenant_id": TENANT})
         site = {"site_id": SITE, "tenant_id": TENANT, "sources": {"allow": [f"{self._host}/32"]}}
         self.desk.add("/v1/sites", site)
-        for camera, url in zip(self.recorder.cameras, self.recorder.urls, strict=True):
-            self.desk.add("/v1/cameras", {"camera_uuid": camera, "site_id": SITE, "rtsp_url": url})
+        for camera in self.recorder.cameras[: self.spec.cameras]:
+            self.add_camera(camera)
 
 
 @contextlib.contextmanager
@@ -177,5 +183,5 @@ def fleet(spec: FleetSpec) -> Iterator[Fleet]:
         yield Fleet(spec, started)
 
 
-def _nvr_args(cameras: int, host: str) -> tuple[str, ...]:
-    return ("--cameras", str(cameras), *_SIZE, "--host", host, "--port", "0", "--control-port", "0")
+def _nvr_args(spec: FleetSpec, host: str) -> tuple[str, ...]:
+    return ("--cameras", str(spec.cameras + spec.spare), *_SIZE, "--host", host, "--port", "0", "--control-port", "0")

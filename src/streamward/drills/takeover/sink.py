@@ -8,6 +8,7 @@ import contextlib
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import datetime, timedelta
+from typing import Protocol
 
 from streamward.drills.takeover.account import Fenced
 from streamward.drills.takeover.fleet import Fleet
@@ -33,11 +34,19 @@ _SEEN_WITHIN = 3.0  # seconds since a runner's last word, for it to be there
 Hear = Callable[[list[Delivery], float], Awaitable[None]]
 
 
+class Ear(Protocol):
+    """Whoever wants to hear everything, too; `now` is boot-time."""
+
+    def heard_detection(self, event: DetectionEvent) -> None: ...
+    def heard_status(self, report: StreamReport, now: float) -> None: ...
+
+
 class Sink:
     """What is heard of a fleet."""
 
-    def __init__(self, fleet: Fleet, *, clock: Clock) -> None:
+    def __init__(self, fleet: Fleet, *, clock: Clock, ear: Ear | None = None) -> None:
         self.ledger = Ledger()
+        self._ear = ear
         self._fleet = fleet
         self._clock = clock
 
@@ -117,7 +126,10 @@ class Sink:
 
     async def _statuses(self, deliveries: list[Delivery], now: float) -> None:
         for each in deliveries:
-            self.ledger.heard_status(codec.decode(each.message.body, StreamReport), now)
+            report = codec.decode(each.message.body, StreamReport)
+            self.ledger.heard_status(report, now)
+            if self._ear is not None:
+                self._ear.heard_status(report, now)
 
     async def _detections(self, deliveries: list[Delivery], now: float) -> None:
         """As a sink does it: the grants are read after the detections came, and say what becomes of them."""
@@ -127,6 +139,8 @@ class Sink:
         at = await asyncio.to_thread(self._learn)
         for event in events:
             self.ledger.heard_detection(event, now=now, at=at)
+            if self._ear is not None:
+                self._ear.heard_detection(event)
 
     def _learn(self) -> datetime:
         """Reads all grants that are new; returns the database's time before."""
