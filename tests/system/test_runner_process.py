@@ -111,3 +111,9 @@ def test_one_that_continues_fenced_goes_on_while_the_control_plane_is_away(tmp_p
         made.control.process.send_signal(signal.SIGCONT)
         until(lambda: set(made.owners().values()) == {"runner-a"})
         assert runner.facts("stream.ended") == []
+
+
+def test_its_workers_write_their_lines_as_it_was_told_to(lab: Plant) -> None:
+    with lab.runner("runner-a", LOG_FORMAT="text") as runner:
+        until(lambda: " stream.began " in runner.log.read_text())
+        assert not [line for line in runner.log.read_text().splitlines() if line.startswith("{")]

@@ -233,8 +233,7 @@ def _silent(settings: Settings, err: StoreUnavailable) -> DatabaseSilent:
 
 
 def _write_logs(settings: LogSettings) -> None:
-    form = log.form_for(sys.stderr) if settings.format == "auto" else log.LogForm(settings.format)
-    log.configure(form, level=settings.level, out=sys.stderr)
+    log.configure(log.form_for(sys.stderr, settings.format), level=settings.level, out=sys.stderr)
     for chatty in ("uvicorn", "alembic"):  # what they do at start and stop is announced by us
         logging.getLogger(chatty).setLevel(logging.WARNING)
     for chatty in ("aio_pika", "aiormq"):  # each lost connection with its stack; the relay says it in a sentence

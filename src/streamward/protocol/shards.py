@@ -1,6 +1,6 @@
 """What a Worker is told to watch (S0-038): by its Manager over a channel, or in a file that only its user can read."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -116,6 +116,13 @@ class Telemetry(Message, frozen=True):
     report_interval_seconds: Annotated[float, msgspec.Meta(gt=0, le=3600)] = 5.0
 
 
+class LogLines(Message, frozen=True):
+    """What a Worker writes to its standard error."""
+
+    format: Literal["auto", "json", "text"] = "auto"  # `auto` is text on a terminal and JSON elsewhere
+    level: Literal["debug", "info", "warning", "error"] = "info"
+
+
 class ShardConfig(Message, frozen=True):
     """Manager or a person: one Worker's cameras and where its events go."""
 
@@ -130,6 +137,7 @@ class ShardConfig(Message, frozen=True):
     objects: ObjectsAt | None = None
     cp: ControlPlane | None = None
     telemetry: Telemetry = Telemetry()
+    log: LogLines = LogLines()
     readiness_quorum_pct: Annotated[int, msgspec.Meta(ge=1, le=100)] = 80
     grace_timeout_s: Annotated[float, msgspec.Meta(gt=0, le=600)] = 10.0
     data: str = "data"  # folder of spools and, without a broker, of the event bus

@@ -277,6 +277,7 @@ def _template(around: _Around) -> shards.ShardConfig:
         readiness_quorum_pct=settings.readiness_quorum_pct,
         grace_timeout_s=settings.runner.grace_s,
         data=str(settings.data.absolute()),
+        log=shards.LogLines(format=settings.log.format, level=settings.log.level),
     )
 
 
@@ -350,7 +351,8 @@ def _journal(settings: Settings, owner: Owner) -> Journal:
 
 
 def _write_logs(settings: Settings, **context: str) -> None:
-    form = log.form_for(sys.stderr) if settings.log.format == "auto" else log.LogForm(settings.log.format)
-    log.configure(form, level=settings.log.level, context=context, out=sys.stderr)
+    log.configure(
+        log.form_for(sys.stderr, settings.log.format), level=settings.log.level, context=context, out=sys.stderr
+    )
     for chatty in ("aio_pika", "aiormq"):  # each lost connection with its stack
         logging.getLogger(chatty).setLevel(logging.CRITICAL)

@@ -376,7 +376,8 @@ def _tls(ca_file: str | None) -> ssl.SSLContext:
 def _journal(config: ShardConfig) -> Journal:
     """Facts to log lines, each with its runner and shard."""
     context = {"runner_id": config.runner_id, "shard_id": config.shard_id}
-    log.configure(log.form_for(sys.stderr), context=context, out=sys.stderr)
+    form = log.form_for(sys.stderr, config.log.format)
+    log.configure(form, level=config.log.level, context=context, out=sys.stderr)
     for chatty in ("aio_pika", "aiormq"):  # each lost connection with its stack; the outbox says it in a sentence
         logging.getLogger(chatty).setLevel(logging.CRITICAL)
     journal = Journal()

@@ -47,8 +47,10 @@ class LogForm(StrEnum):
     TEXT = "text"  # for a terminal
 
 
-def form_for(out: TextIO) -> LogForm:
-    """Readable where a person reads, JSON where a program does."""
+def form_for(out: TextIO, wanted: str = "auto") -> LogForm:
+    """The form that is wanted; `auto` is readable where a person reads, and JSON where a program does."""
+    if wanted != "auto":
+        return LogForm(wanted)
     return LogForm.TEXT if out.isatty() else LogForm.JSON
 
 

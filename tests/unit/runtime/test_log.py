@@ -155,3 +155,4 @@ def test_a_terminal_gets_text_and_a_pipe_gets_json():
 
     assert log.form_for(Out(terminal=True)) is LogForm.TEXT
     assert log.form_for(Out(terminal=False)) is LogForm.JSON
+    assert log.form_for(Out(terminal=False), "text") is LogForm.TEXT
