@@ -150,3 +150,27 @@ async def test_dials_at_the_same_time_never_exceed_the_budget(world: World):
     await with_a_site(world, capacity=3)
     outcomes = await asyncio.gather(*(consume(world, dial(f"cam-{number}")) for number in range(10)))
     assert sum(isinstance(outcome, DialGranted) for outcome in outcomes) == 3
+
+
+async def waiting(world: World) -> int:
+    view = await world.store.budget(SITE, scope=TENANT)
+    assert view is not None
+    return view.waiting
+
+
+async def test_a_camera_waits_until_it_is_dialed_and_from_then_on_no_more(world: World):
+    await with_a_site(world)
+    await with_cameras(world.store)
+    await with_runners(world.store, ONE)
+    assert await waiting(world) == 1
+    lease = await take(world.store, ONE)
+    assert await waiting(world) == 1
+    await consume(world, dial(generation=lease.generation))
+    assert await waiting(world) == 0
+    await world.store.record([a_status()])
+    await world.store.finish(dial(generation=lease.generation), scope=TENANT)
+    assert await waiting(world) == 0
+    await world.store.release(ONE, [named()])
+    assert await waiting(world) == 1
+    await take(world.store, ONE)
+    assert await waiting(world) == 1

@@ -61,8 +61,17 @@ async def test_a_budget_has_the_fields_of_s0(control: ControlUnderTest) -> None:
         "reserve": 2.0,
         "reserve_size": 2,
         "in_flight": 0,
+        "waiting": 2,
+        "dialed_in_s": 1.0,
         "updated_at": "2026-01-01T12:00:00Z",
     }
+
+
+async def test_a_budget_tells_what_would_come_of_more_cameras(control: ControlUnderTest) -> None:
+    await control.runner().post(CONSUME, {"camera_uuid": "cam-1", "version": 1})
+    told = (await control.operator().get("/v1/sites/site-a/budget", add=100)).json()
+    assert (told["tokens"], told["in_flight"], told["waiting"]) == (9.0, 1, 1)
+    assert told["dialed_in_s"] == 47.0  # 9 tokens of 101 are there, and 2 come each second
 
 
 @pytest.mark.parametrize("site", ["site-x", "site-a"])

@@ -114,6 +114,16 @@ def test_a_site_is_added_changed_and_shown(plane: ControlProcess) -> None:
     assert own["policy"] is None
 
 
+def test_a_budget_tells_how_long_it_takes_for_those_who_wait_and_for_more(plane: ControlProcess) -> None:
+    heading, *rows = done(plane.command("sites", "budget", "--add", "60")).splitlines()
+    assert heading.split("  ")[0] == "SITE"
+    assert "DIALED WITH 60 MORE" in heading
+    assert "depot" in {row.split()[0] for row in rows}
+    now, then = (told(plane.command("sites", "budget", "depot", *more, "--json")) for more in ((), ("--add", "60")))
+    assert (now["tokens"], now["in_flight"], now["waiting"]) == (10.0, 0, 4)
+    assert (now["dialed_in_s"], then["dialed_in_s"]) == (1.0, 28.0)
+
+
 def test_sites_are_listed_and_removed(plane: ControlProcess) -> None:
     heading, *rows = done(plane.command("sites", "list")).splitlines()
     assert heading.split() == ["SITE", "TENANT", "POLICY", "DIALS", "PER", "MINUTE"]

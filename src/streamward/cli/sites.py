@@ -63,6 +63,35 @@ def show(site: SiteName, *, as_json: AsJson = False) -> None:
 
 
 @app.command()
+def budget(
+    site: Annotated[str | None, typer.Argument(metavar="[SITE]", help="One site; all, if none is named.")] = None,
+    *,
+    more: Annotated[int, typer.Option("--add", min=0, max=1_000_000, help="What if so many cameras come?")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Show how many cameras may be dialed, are being dialed and wait, and how long the budget takes for them."""
+    from streamward.cli import output
+    from streamward.cli.connect import connect
+    from streamward.cli.link import place
+    from streamward.protocol.fields import LARGEST_PAGE
+    from streamward.protocol.sites import SiteBudget, SitePage
+
+    link = connect()
+    pages = () if site else link.pages(place("v1", "sites"), SitePage, {"limit": LARGEST_PAGE})
+    names = [site] if site else (each.site_id for page in pages for each in page.items)
+    found = (link.get(place("v1", "sites", name, "budget"), SiteBudget, {"add": more}).body for name in names)
+    if as_json:
+        output.print_lines(found)
+        return
+    rows = [
+        (each.site_id, each.tokens, each.capacity, each.refill_rate, each.in_flight, each.waiting, _lasts(each))
+        for each in output.counted(found, "sites")
+    ]
+    last = f"DIALED WITH {more} MORE" if more else "ALL DIALED"
+    output.print_table(("SITE", "TOKENS", "OF", "PER MINUTE", "IN FLIGHT", "WAITING", last), rows)
+
+
+@app.command()
 def add(
     site: SiteName,
     *,
@@ -130,6 +159,12 @@ def remove(site: SiteName, *, yes: Yes = False, as_json: AsJson = False) -> None
         output.print_json(removed)
     else:
         print(f"removed {removed.site_id}")
+
+
+def _lasts(budget: Any) -> str:
+    if budget.dialed_in_s is None:
+        return "never"
+    return f"in {budget.dialed_in_s:.0f} s" if budget.dialed_in_s else "yes"
 
 
 def _given(*, policy: Policy | None, dials: int | None, rate: float | None) -> dict[str, Any]:

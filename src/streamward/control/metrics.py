@@ -155,11 +155,12 @@ class _Gauges(Collector):
         yield silent
         tokens = GaugeMetricFamily("site_budget_tokens", "Dial tokens left.", labels=["site_id"])
         in_flight = GaugeMetricFamily("site_dials_in_flight", "First connections under way.", labels=["site_id"])
+        waiting = GaugeMetricFamily("site_dials_waiting", "Cameras that were not dialed yet.", labels=["site_id"])
         for site_id, view in seen.budgets.items():
             tokens.add_metric([site_id], view.bucket.tokens)
             in_flight.add_metric([site_id], view.in_flight)
-        yield tokens
-        yield in_flight
+            waiting.add_metric([site_id], view.waiting)
+        yield from (tokens, in_flight, waiting)
 
 
 def _counted(seen: Snapshot) -> Iterator[Metric]:

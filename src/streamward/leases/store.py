@@ -252,6 +252,7 @@ class BudgetView:
 
     bucket: Bucket
     in_flight: int
+    waiting: int = 0  # wanted cameras that were not dialed yet under their present lease, or have none
 
 
 class DialStore(Protocol):

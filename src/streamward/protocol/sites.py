@@ -10,6 +10,7 @@ from streamward.model.camera import DEFAULT_DIALS, DEFAULT_DIALS_PER_MINUTE, Lea
 from streamward.protocol.fields import Id, Message, Version
 
 MOST_NETWORKS = 100
+MOST_ADDED = 1_000_000
 
 DialCapacity = Annotated[int, msgspec.Meta(ge=1, le=10_000)]
 DialRate = Annotated[float, msgspec.Meta(gt=0, le=1_000_000, description="tokens per minute")]
@@ -47,8 +48,18 @@ class DialFinished(Message, frozen=True):
     finished: bool
 
 
+class BudgetQuery(Message, frozen=True):
+    """Operator asks for a site's budget, and what it would be with so many cameras more; answered by SiteBudget."""
+
+    add: Annotated[int, msgspec.Meta(ge=0, le=MOST_ADDED)] = 0
+
+
 class SiteBudget(Message, frozen=True):
-    """Control plane: a site's budget now; `refill_rate` is in tokens per minute."""
+    """Control plane: a site's budget now; `refill_rate` is in tokens per minute.
+
+    `waiting` are cameras that were not dialed yet under their present lease, or have none. `dialed_in_s` is how long
+    the budget takes for all of them, and for those that were asked about; null: for ever.
+    """
 
     site_id: str
     tokens: float
@@ -57,6 +68,8 @@ class SiteBudget(Message, frozen=True):
     reserve: float
     reserve_size: int
     in_flight: int
+    waiting: int
+    dialed_in_s: float | None
     updated_at: datetime
 
 

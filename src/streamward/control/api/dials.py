@@ -5,13 +5,14 @@ from typing import Protocol
 from streamward.control.api.routing import Access, Routes
 from streamward.control.api.sites import UNKNOWN
 from streamward.leases import facts
+from streamward.leases.dial_forecast import dialed_in
 from streamward.leases.dialing import DialGranted, DialRefusal, DialRefused
-from streamward.leases.store import Dial, DialStore
+from streamward.leases.store import BudgetView, Dial, DialStore
 from streamward.model.camera import Site
 from streamward.model.identity import Caller
 from streamward.model.ids import CameraId, Generation, SiteId, TenantId
 from streamward.protocol.problem import Problem
-from streamward.protocol.sites import DialFinished, DialToken, NamedDial, SiteBudget
+from streamward.protocol.sites import BudgetQuery, DialFinished, DialToken, NamedDial, SiteBudget
 from streamward.runtime.journal import Journal
 
 _NO_SUCH = {404: "There is no such site"}
@@ -53,21 +54,27 @@ def add_dials(routes: Routes, store: BudgetStore, *, journal: Journal) -> None:
         return DialFinished(site_id=site_id, finished=finished)
 
     @routes.get("/v1/sites/{site_id}/budget", refuses=_NO_SUCH)
-    async def get_budget(caller: Caller, site_id: str) -> SiteBudget | Problem:
-        """Tells a site's budget."""
+    async def get_budget(caller: Caller, site_id: str, query: BudgetQuery) -> SiteBudget | Problem:
+        """Tells a site's budget, and what would come of more cameras."""
         seen = await store.budget(SiteId(site_id), scope=caller.tenant_id)
-        if seen is None:
-            return UNKNOWN
-        return SiteBudget(
-            site_id=site_id,
-            tokens=round(seen.bucket.tokens, 3),
-            capacity=seen.bucket.capacity,
-            refill_rate=seen.bucket.per_minute,
-            reserve=round(seen.bucket.reserve, 3),
-            reserve_size=seen.bucket.reserve_size,
-            in_flight=seen.in_flight,
-            updated_at=seen.bucket.updated_at,
-        )
+        return UNKNOWN if seen is None else _budget(site_id, seen, more=query.add)
+
+
+def _budget(site_id: str, seen: BudgetView, *, more: int) -> SiteBudget:
+    bucket = seen.bucket
+    lasts = dialed_in(bucket, dials=seen.waiting + more, in_flight=seen.in_flight)
+    return SiteBudget(
+        site_id=site_id,
+        tokens=round(bucket.tokens, 3),
+        capacity=bucket.capacity,
+        refill_rate=bucket.per_minute,
+        reserve=round(bucket.reserve, 3),
+        reserve_size=bucket.reserve_size,
+        in_flight=seen.in_flight,
+        waiting=seen.waiting,
+        dialed_in_s=None if lasts is None else round(lasts, 3),
+        updated_at=bucket.updated_at,
+    )
 
 
 def _dial(site_id: str, message: NamedDial) -> Dial:

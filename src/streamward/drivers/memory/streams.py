@@ -8,6 +8,7 @@ from streamward.drivers.memory.database import Dialing, DialKey, MemoryDatabase
 from streamward.leases import dialing
 from streamward.leases.dialing import Bucket, DialGranted, DialRefused
 from streamward.leases.store import BudgetView, Dial
+from streamward.model.camera import Camera
 from streamward.model.ids import CameraId, Generation, SiteId, TenantId
 from streamward.model.status import StreamState, StreamStatus
 
@@ -44,7 +45,9 @@ class MemoryDials:
         bucket = self._bucket(site_id, scope)
         if bucket is None:
             return None
-        return BudgetView(bucket=bucket.refilled(self._db.now()), in_flight=self._in_flight(site_id))
+        waiting = sum(self._waits(camera) for camera in self._db.cameras.values() if camera.site_id == site_id)
+        bucket = bucket.refilled(self._db.now())
+        return BudgetView(bucket=bucket, in_flight=self._in_flight(site_id), waiting=waiting)
 
     def _bucket(self, site_id: SiteId, scope: TenantId | None) -> Bucket | None:
         site = self._db.sites.get(site_id)
@@ -74,6 +77,15 @@ class MemoryDials:
             and (key[1] is None or not anonymous)
             and 0 <= (now - dialed.granted_at).total_seconds() < dialing.IN_FLIGHT_FOR
         ]
+
+    def _waits(self, camera: Camera) -> bool:
+        """Whether it is wanted, and was neither dialed nor reported on under its present lease."""
+        lease, status = self._db.leases.get(camera.camera_id), self._db.statuses.get(camera.camera_id)
+        if lease is None or not lease.takes_slot:
+            return camera.is_wanted
+        is_dialed = (camera.site_id, camera.camera_id, lease.generation, 0) in self._db.dials
+        is_reported = status is not None and lease.generation == (status.generation or status.streamed_generation)
+        return camera.is_wanted and not is_dialed and not is_reported
 
     def _is_takeover(self, dial: Dial) -> bool:
         status = self._db.statuses.get(dial.camera_id) if dial.camera_id else None

@@ -27,6 +27,16 @@ _ADD = statement(
     " VALUES (:site_id, :camera_uuid, :generation, :granted_at)"
 )
 _NAMED = "camera_uuid = :camera_uuid AND coalesce(generation, 0) = coalesce(:generation, 0)"
+_WAITING = statement(  # neither dialed nor reported on under its present lease
+    "SELECT count(*) AS waiting FROM cameras AS c WHERE c.site_id = :site_id AND c.enabled AND NOT c.do_not_process"
+    " AND NOT EXISTS (SELECT 1 FROM stream_leases AS l"
+    " WHERE l.camera_uuid = c.camera_uuid AND l.state IN ('ACTIVE', 'PAUSED')"
+    " AND (EXISTS (SELECT 1 FROM site_dials AS d WHERE d.site_id = c.site_id AND d.camera_uuid = c.camera_uuid"
+    " AND d.generation = l.generation)"
+    " OR EXISTS (SELECT 1 FROM stream_status AS u WHERE u.camera_uuid = c.camera_uuid"
+    " AND coalesce(u.generation, u.streamed_generation) = l.generation)))",
+    returns="waiting",
+)
 _FINISH = statement(
     f"DELETE FROM site_dials WHERE site_id = :site_id AND {_NAMED} RETURNING site_id", returns="site_id"
 )
@@ -101,7 +111,10 @@ class SqlDials:
     async def budget(self, site_id: SiteId, *, scope: TenantId | None) -> BudgetView | None:
         async with self._db.single() as connection:
             row = await self._look_at_budget(connection, Dial(site_id=site_id), scope)
-        return None if row is None else BudgetView(bucket=_bucket(row).refilled(row.now), in_flight=row.in_flight)
+            if row is None:
+                return None
+            (waiting,) = (await connection.execute(_WAITING, {"site_id": site_id})).one()
+        return BudgetView(bucket=_bucket(row).refilled(row.now), in_flight=row.in_flight, waiting=waiting)
 
     async def _look_at_budget(self, connection: AsyncConnection, dial: Dial, scope: TenantId | None) -> Row[Any] | None:
         params = {**_dial(dial), "scope": scope, **self._db.moment()}

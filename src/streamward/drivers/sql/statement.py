@@ -34,7 +34,7 @@ _NAMES: Mapping[TypeEngine[Any], str] = {
     BigInteger(): "generation streamed_generation revision position",
     Integer(): (
         "capacity capacity_streams reserve_size limit held free askers asked caller place in_flight leased orphaned "
-        "unowned free_slots runners wanted_cameras credential_version"
+        "unowned free_slots runners wanted_cameras waiting credential_version"
     ),
     Double(): ("ttl soft_for steady_for tokens refill_rate reserve fps last_frame_age_s max_fps"),
     Instant(): (
