@@ -4,10 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from streamward.drills.network.namespace import NoNamespace
-from streamward.drills.network.plant import network
+from tests.support.namespaces import need_namespaces
 from tests.support.processes import run
 
 
@@ -35,11 +32,7 @@ def test_cameras_of_a_frozen_runner_stream_at_another_and_its_thaw_harms_nobody(
 
 
 def test_cameras_of_a_runner_that_is_cut_off_stream_at_another(tmp_path: Path) -> None:
-    try:
-        with network(["try"]):
-            pass
-    except NoNamespace as err:
-        pytest.skip(str(err))
+    need_namespaces()
     told = drilled(tmp_path, "takeover", "--how", "cut", "--kills", "1", "--ttl", "5", "--renew-every", "1")
     assert "tree gone, leases given back" not in told["parts"]
 

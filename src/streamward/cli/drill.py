@@ -102,11 +102,8 @@ def soak(
     """
     from streamward.drills.soak.run import SoakSpec, main
 
-    if minutes is not None and seconds is not None:
-        raise typer.BadParameter("say how long in minutes or in seconds, not both", param_hint="--seconds")
-    lasts = seconds if seconds is not None else 60 * (10.0 if minutes is None else minutes)
     spec = SoakSpec(
-        seconds=lasts,
+        seconds=_lasting(minutes, seconds),
         fault_every=fault_every,
         cameras=cameras,
         max_fps=max_fps,
@@ -247,6 +244,52 @@ def reconfig(
 
     made = FleetSpec(folder=Path(), cameras=cameras, runners=runners, database=_database(database), amqp=_broker(amqp))
     sys.exit(main(ReconfigSpec(fleet=made, times=times, data=data), as_json=as_json))
+
+
+@app.command()
+def steady(
+    *,
+    minutes: Annotated[float | None, typer.Option(min=0.1, help="How long the weather is bad.  [default: 10]")] = None,
+    seconds: Annotated[float | None, typer.Option(min=10, help="The same in seconds.")] = None,
+    loss: Annotated[float, typer.Option(min=0, max=0.9, help="Share of packets that is lost, each way.")] = 0.1,
+    delay: Annotated[float, typer.Option(min=0, max=10, help="Seconds that there and back takes longer.")] = 0.3,
+    cameras: Cameras = 12,
+    runners: Runners = 2,
+    ttl: Ttl = 8.0,
+    renew_every: RenewEvery = 2.0,
+    database: Database = None,
+    amqp: Amqp = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Lose and delay packets, let the control plane stand still for 2 s every 10 s, keep a core busy: nobody moves.
+
+    Runners live in network namespaces, for which this has to be root. Starts a fleet of its own. Exits with 1 if a
+    camera changed hands.
+    """
+    from streamward.drills.steady.account import Trouble
+    from streamward.drills.steady.run import SteadySpec, main
+    from streamward.drills.takeover.fleet import FleetSpec
+
+    made = FleetSpec(
+        folder=Path(),
+        cameras=cameras,
+        runners=runners,
+        ttl=ttl,
+        renew_every=renew_every,
+        database=_database(database),
+        amqp=_broker(amqp),
+    )
+    trouble = Trouble(loss=loss, delay=delay)
+    spec = SteadySpec(fleet=made, seconds=_lasting(minutes, seconds), trouble=trouble, data=data)
+    sys.exit(main(spec, as_json=as_json))
+
+
+def _lasting(minutes: float | None, seconds: float | None) -> float:
+    """How many seconds, told in one way or the other."""
+    if minutes is not None and seconds is not None:
+        raise typer.BadParameter("say how long in minutes or in seconds, not both", param_hint="--seconds")
+    return seconds if seconds is not None else 60 * (10.0 if minutes is None else minutes)
 
 
 def _database(named: str | None) -> str | None:

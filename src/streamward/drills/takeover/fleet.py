@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from streamward.drills.network.link import FAIR, Weather
+from streamward.drills.network.link import FAIR, Link, Weather
 from streamward.drills.network.plant import Network, network
 from streamward.drills.network.ways import Way
 from streamward.drills.roles import Recorder, Role, minted
@@ -114,6 +114,18 @@ class Fleet:
     def mend(self, runner_id: str) -> None:
         """Everything passes again."""
         self._apart().link(runner_id).weather = FAIR
+
+    @contextlib.contextmanager
+    def weather(self, weather: Weather) -> Iterator[list[Link]]:
+        """For the links of all runners, while this lasts."""
+        links = [self._apart().link(runner_id) for runner_id in self.spec.runner_ids]
+        for each in links:
+            each.weather, each.lost = weather, 0
+        try:
+            yield links
+        finally:
+            for each in links:
+                each.weather = FAIR
 
     def drain(self, runner_id: str, mode: DrainMode) -> None:
         """As an operator says it."""
