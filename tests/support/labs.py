@@ -30,7 +30,7 @@ class WorkerProcess:
 
     def __init__(self, process: subprocess.Popen[bytes], *, log: Path, data: Path) -> None:
         self.process = process
-        self.log = log
+        self._log = log
         said = self._read_until_served()
         card = json.loads((data.parent / re.findall(r"secret +in (\S+),", said)[0]).read_text())
         self.api = httpx.Client(base_url=card["url"], timeout=30)
@@ -39,7 +39,7 @@ class WorkerProcess:
     @property
     def log(self) -> str:
         """What it wrote to its standard error."""
-        return self.log.read_text()
+        return self._log.read_text()
 
     def is_ready(self) -> bool:
         """Whether enough of its cameras stream."""
@@ -95,12 +95,16 @@ class RunnerProcess:
 
     def __init__(self, process: subprocess.Popen[bytes], *, log: Path) -> None:
         self.process = process
-        self.log = log
+        self._log = log
+
+    @property
+    def log(self) -> str:
+        """What it and its Workers wrote so far."""
+        return self._log.read_text()
 
     def facts(self, event: str) -> list[dict[str, Any]]:
         """The log lines of one kind, of the Manager and of its Workers."""
-        lines = self.log.read_text().splitlines()
-        told = [json.loads(line) for line in lines if line.startswith("{") and line.endswith("}")]
+        told = [json.loads(line) for line in self.log.splitlines() if line.startswith("{") and line.endswith("}")]
         return [line for line in told if line["event"] == event]
 
     def streaming(self) -> set[str]:
