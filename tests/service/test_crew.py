@@ -2,10 +2,7 @@
 
 import asyncio
 import contextlib
-import os
-import socket
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
 
 from streamward.leases.reconcile import Running
 from streamward.model.ids import CameraId, Generation, ShardId
@@ -16,35 +13,13 @@ from streamward.protocol.shards import ShardConfig, Source
 from streamward.protocol.spawning import Exited
 from streamward.protocol.worker_link import Began, Begin, Stopped, Told, Word
 from streamward.runner.crew import BEGUN_WITHIN, SILENT_FOR, Crew, Seat
-from streamward.runner.spawner import Spawnling
-from streamward.runtime import blame
-from streamward.runtime.blame import Board
-from streamward.runtime.channel import Channel, pair
+from streamward.runtime.channel import Channel
 from tests.support.builders import START
 from tests.support.clocks import ManualClock
+from tests.support.nursery import Nursery
 
 SHARD = ShardId("shard-0")
 CONFIG = ShardConfig(runner_id="r1", shard_id=SHARD, sources=[])
-
-
-@dataclass
-class Nursery:
-    """Makes Workers that only this test speaks for."""
-
-    ends: dict[int, socket.socket] = field(default_factory=dict)
-    stopped: list[int] = field(default_factory=list)
-    is_ready: bool = True
-
-    async def spawn(self, log: int) -> Spawnling:
-        assert log == 2
-        ours, theirs = pair()
-        number = len(self.ends) + 1
-        self.ends[number] = theirs
-        return Spawnling(number=number, pid=os.getpid(), channel=ours, board=Board.over(blame.new_page()))
-
-    def stop(self, number: int, *, grace: float) -> None:
-        assert grace >= 0
-        self.stopped.append(number)
 
 
 class Host:
@@ -83,8 +58,7 @@ async def a_host() -> AsyncIterator[Host]:
     host = Host()
     yield host
     await host.crew.close()
-    for end in host.nursery.ends.values():
-        end.close()
+    host.nursery.close()
 
 
 async def test_a_spare_that_waited_for_long_is_not_stuck_when_it_takes_a_shard():

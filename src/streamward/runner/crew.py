@@ -243,7 +243,7 @@ class Crew:
         for seat in seats:
             if seat.listening is not None:
                 seat.listening.cancel()
-            await seat.channel.close()
+        await asyncio.gather(*(seat.channel.close() for seat in seats))  # one that is frozen takes its second
 
     def _bury(self, seat: Seat, news: Exited) -> None:
         self._on_gone(seat, news)

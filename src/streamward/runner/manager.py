@@ -315,7 +315,7 @@ class Manager:
         for camera_id, running in seat.cameras.items():
             if running.voice is not Voice.SILENT:
                 self._stopped(camera_id, self._moments.get(camera_id, NEVER).latest(now), spoken=now)
-        if not seat.is_ending:
+        if not seat.is_ending and self._parts.spawner.is_ready:  # with its fork server dies who has done nothing
             self.staffing.died(seat, news)
         shard_id = seat.shard_id or SPARE
         fact = facts.WorkerExited(shard_id=shard_id, pid=news.pid, code=news.code, signal=news.signal)

@@ -165,8 +165,9 @@ async def run_managed(end: socket.socket, *, board: Board | None = None) -> Work
     """Does what a Manager says over a channel, until that ends or says so."""
     clock, channel = SystemClock(), await Channel.over(end)
     config = await _first_order(channel)
-    if config is None:
-        return WorkerExit.ORPHANED
+    if isinstance(config, WorkerExit):
+        await channel.close()
+        return config
     ending = Ending(grace=config.grace_timeout_s)
     owner = Owner(RunnerId(config.runner_id), Incarnation(config.incarnation or ""))
     leases = FedLeases(owner, clock=clock)
@@ -194,13 +195,20 @@ async def run_managed(end: socket.socket, *, board: Board | None = None) -> Work
     return ending.code
 
 
-async def _first_order(channel: Channel) -> ShardConfig | None:
-    """What to watch; None: the Manager is gone, and nothing was begun."""
+async def _first_order(channel: Channel) -> ShardConfig | WorkerExit:
+    """What to watch; or how a spare ends that nothing was begun with."""
     content = await channel.receive()
     if content is None:
-        return None
-    order = worker_link.read_order(content)
-    return order.config if isinstance(order, worker_link.Begin) else None
+        return WorkerExit.ORPHANED
+    match worker_link.read_order(content):
+        case worker_link.Begin(config=config):
+            return config
+        case worker_link.Drain():
+            return WorkerExit.DRAINED
+        case worker_link.Terminate():
+            return WorkerExit.TERMINATED
+        case _:
+            return WorkerExit.MISCONFIGURED
 
 
 @contextlib.asynccontextmanager

@@ -1,0 +1,37 @@
+"""A Worker that nothing was begun with: how it ends says why."""
+
+import asyncio
+
+import pytest
+
+from streamward.protocol import codec
+from streamward.protocol.worker_link import Drain, Feed, Order, Terminate, WorkerExit
+from streamward.runner.worker_app import run_managed
+from streamward.runtime.channel import Channel, pair
+
+
+async def ended_by(order: Order | None) -> WorkerExit:
+    ours, theirs = pair()
+    manager = await Channel.over(ours)
+    if order is not None:
+        manager.send(codec.encode(order))
+    async with asyncio.timeout(60):
+        running = asyncio.ensure_future(run_managed(theirs))
+        if order is None:
+            await manager.close()
+        code = await running
+    await manager.close()
+    return code
+
+
+@pytest.mark.parametrize(
+    ("order", "code"),
+    [
+        (None, WorkerExit.ORPHANED),
+        (Drain(), WorkerExit.DRAINED),
+        (Terminate(), WorkerExit.TERMINATED),
+        (Feed(leases=[]), WorkerExit.MISCONFIGURED),
+    ],
+)
+async def test_a_spare_that_is_told_anything_but_to_begin_ends(order: Order | None, code: WorkerExit):
+    assert await ended_by(order) is code
