@@ -1,5 +1,6 @@
 """Scenes encoded, decoded and looked at again: the truth survives the compression."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import av
@@ -27,6 +28,12 @@ def decoded(clip: Clip) -> list[av.VideoFrame]:
 def test_a_clip_begins_with_a_keyframe_and_has_one_each_second(codec: VideoCodec):
     clip = encode(make_scene(1, PICTURE), codec=codec)
     assert [number for number, unit in enumerate(clip.units) if unit.is_keyframe] == [0, 10]
+
+
+def test_keyframes_may_be_further_apart(tmp_path: Path):
+    clip = load(1, tmp_path, picture=replace(PICTURE, key_every=2))
+    assert [number for number, unit in enumerate(clip.units) if unit.is_keyframe] == [0]
+    assert load(1, tmp_path, picture=PICTURE) != clip
 
 
 @pytest.mark.parametrize("codec", VideoCodec)

@@ -28,6 +28,14 @@ async def test_a_client_starts_at_the_latest_keyframe_and_gets_every_picture(cod
         assert numbers == list(range(numbers[0], numbers[0] + 40))
 
 
+async def test_a_recorder_that_is_not_prompt_sends_nothing_that_was_before_a_client():
+    async with a_recorder(is_prompt=False) as nvr, watching(nvr.url("cam-1")) as first:
+        await first.pictures(2)
+        newest = nvr.recorder.camera("cam-1").number
+        async with watching(nvr.url("cam-1")) as later:
+            assert later.note((await later.pictures(1))[0]).number > newest
+
+
 async def test_each_picture_says_which_camera_sent_it_and_the_truth_of_it_is_known():
     async with a_recorder() as nvr, watching(nvr.url("cam-2")) as seen:
         for unit in await seen.pictures(5):

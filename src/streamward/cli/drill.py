@@ -119,6 +119,14 @@ def takeover(
     *,
     how: Annotated[How, typer.Option(help="What is done to a runner.")] = How.KILL,
     kills: Annotated[int, typer.Option(min=1, help="How often it is done.")] = 20,
+    key_every: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=10,
+            help="Seconds between keyframes, of which who dials waits for the next; else gets the latest.",
+        ),
+    ] = None,
     cameras: Cameras = 12,
     runners: Runners = 2,
     ttl: Ttl = 8.0,
@@ -149,6 +157,7 @@ def takeover(
         database=_database(database),
         amqp=_broker(amqp),
         is_apart=how is How.CUT,
+        key_every=key_every,
     )
     sys.exit(main(DrillSpec(fleet=made, how=Blow(how), times=kills, seed=seed, data=data), as_json=as_json))
 

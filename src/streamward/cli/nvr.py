@@ -11,6 +11,8 @@ from streamward.cli.password import read_password
 from streamward.model.secret import Secret
 from streamward.model.source_url import Credential
 
+_LOOP = 5.0  # seconds of a scene, about
+
 
 class Coded(StrEnum):
     """How pictures are compressed."""
@@ -43,6 +45,8 @@ def run(
     width: Annotated[int, typer.Option(min=320, max=3840, help="Pixels.")] = 1280,
     height: Annotated[int, typer.Option(min=180, max=2160, help="Pixels.")] = 720,
     fps: Annotated[int, typer.Option(min=1, max=60, help="Pictures a second.")] = 25,
+    key_every: Annotated[int, typer.Option(min=1, max=10, help="Seconds from one keyframe to the next.")] = 1,
+    prompt: Annotated[bool, typer.Option(help="Send new clients everything since the latest keyframe.")] = True,
 ) -> None:
     """Serve simulated cameras over RTSP, with moving objects whose true boxes are known."""
     import asyncio
@@ -58,7 +62,8 @@ def run(
         raise typer.BadParameter("no camera is left; --clip shows a file instead", param_hint="--cameras")
     password = read_password(user, password_file)
     credential = Credential(user=Secret(user), password=password) if user and password else None
-    picture = Picture(width=width // 2 * 2, height=height // 2 * 2, fps=fps, loop=5 * fps)
+    loop = max(1, round(_LOOP / key_every)) * key_every * fps  # whole: a keyframe begins it
+    picture = Picture(width=width // 2 * 2, height=height // 2 * 2, fps=fps, loop=loop, key_every=key_every)
     spec = NvrSpec(
         cameras=(
             *number_cameras(count, scenes=scenes, codec=VideoCodec(codec), picture=picture),
@@ -69,6 +74,7 @@ def run(
         port=port,
         tls=load_tls(tls_certificate, tls_key) if tls_certificate else None,
         access=Access(credential=credential, max_sessions=max_sessions),
+        is_prompt=prompt,
     )
     asyncio.run(serve(spec, control_port=control_port, announce=_announce, progress=_progress))
 

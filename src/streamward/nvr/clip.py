@@ -50,11 +50,13 @@ class Clip:
 def encode(
     scene: Scene, *, codec: VideoCodec = VideoCodec.H264, bit_rate: int = 2_000_000, gop: int | None = None
 ) -> Clip:
-    """Draws and encodes a whole loop; a keyframe each second unless told otherwise."""
+    """Draws and encodes a whole loop, with keyframes as the picture has them unless told otherwise."""
     picture, canvas = scene.picture, Canvas(scene)
     drawn = (av.VideoFrame.from_ndarray(canvas.draw(number), format="rgb24") for number in range(picture.loop))
     shape = Shape(codec=codec, size=PictureSize(picture.width, picture.height), fps=Fraction(picture.fps))
-    return _clip(scene, codec, encode_frames(drawn, shape, bit_rate=bit_rate, gop=gop or picture.fps))
+    return _clip(
+        scene, codec, encode_frames(drawn, shape, bit_rate=bit_rate, gop=gop or picture.fps * picture.key_every)
+    )
 
 
 def encode_frames(
@@ -90,7 +92,8 @@ def load(number: int, folder: Path, *, codec: VideoCodec = VideoCodec.H264, pict
 
 def path_of(number: int, folder: Path, *, codec: VideoCodec, picture: Picture) -> Path:
     """Where a clip is kept."""
-    return folder / f"scene-{number}-{codec}-{picture.width}x{picture.height}-{picture.fps}-{picture.loop}.clip"
+    keys = "" if picture.key_every == 1 else f"-{picture.key_every}"
+    return folder / f"scene-{number}-{codec}-{picture.width}x{picture.height}-{picture.fps}-{picture.loop}{keys}.clip"
 
 
 def keep(path: Path, units: tuple[Unit, ...]) -> None:

@@ -184,7 +184,7 @@ class Connection(asyncio.Protocol):
         self._session = None
 
     def _start(self, channels: Channels, now: float) -> None:
-        """Shows everything since the latest keyframe at once, so that the client can decode from its first picture."""
+        """Shows everything since the latest keyframe at once, unless we let clients wait for the next."""
         assert self.camera is not None
         camera = self._recorder.cameras[self.camera]
         sender = RtpSender(
@@ -197,7 +197,7 @@ class Connection(asyncio.Protocol):
         dice = random.Random(sender.ssrc)  # noqa: S311 - damage, no secret
         self._viewer = Viewer(sender=sender, rtcp_channel=channels.rtcp, camera=self.camera, dice=dice)
         camera.watchers.add(self)
-        for shot in camera.since_keyframe:
+        for shot in camera.since_keyframe if self._recorder.spec.is_prompt else ():
             self.show(shot, now)
 
     def _stop(self) -> None:

@@ -27,6 +27,7 @@ class Picture:
     height: int = 720
     fps: int = 25
     loop: int = 125  # frames after which it begins again
+    key_every: int = 1  # seconds from one keyframe to the next
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -61,6 +61,7 @@ class NvrSpec:
     access: Access = field(default_factory=Access)
     session_timeout: float = 60.0
     largest_backlog: int = LARGEST_BACKLOG
+    is_prompt: bool = True  # a new client gets everything since the latest keyframe, and else waits for the next one
 
 
 def clip_cameras(files: Iterable[Path]) -> tuple[CameraSpec, ...]:

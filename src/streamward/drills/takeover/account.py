@@ -24,6 +24,7 @@ BEYOND_TTL = (1.0, 2.0)
 SHORT_TTL = 5.0  # seconds; at such a ttl the objective has a second more for P95, and none for P50
 BEYOND_SHORT_TTL = (None, 3.0)
 GAP_OF_DRAIN = 3.0
+MANY, OF_MANY = 40, 12.0  # so many cameras of one site at once have that long at P95, whatever was done to their runner
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +76,7 @@ class Account:
     runners: int
     ttl: float
     renew_every: float
+    key_every: int | None  # seconds between keyframes of which a new client waits for the next; None: gets the latest
     seed: int
     database: str
     bus: str
@@ -119,13 +121,17 @@ def _of_times(account: Account) -> list[Objective]:
     until, gap = spreads["until STREAMING"], spreads["between two detections"]
     if account.how in {How.DRAIN, How.SOFT}:
         return [Objective("between two detections, P95", *within(gap.p95, GAP_OF_DRAIN))]
-    p50, p95 = goals(account.how, account.ttl)
+    if account.key_every is not None and account.key_every > 1:
+        return []  # told without an objective
+    p50, p95 = goals(account.how, account.ttl, cameras=account.cameras)
     judged = [] if p50 is None else [Objective("until STREAMING, P50", *within(until.p50, p50))]
     return [*judged, Objective("until STREAMING, P95", *within(until.p95, p95))]
 
 
-def goals(how: How, ttl: float) -> tuple[float | None, float]:
+def goals(how: How, ttl: float, *, cameras: int) -> tuple[float | None, float]:
     """Seconds at P50 and P95; the leases of a runner that is frozen or cut off have to run out first."""
+    if cameras >= MANY:
+        return None, OF_MANY
     if how is How.KILL:
         return DEATH
     p50, p95 = BEYOND_SHORT_TTL if ttl <= SHORT_TTL else BEYOND_TTL

@@ -29,6 +29,7 @@ class FleetSpec:
 
     folder: Path
     cameras: int = 12
+    key_every: int | None = None  # seconds, and who dials waits for the next one; None: the recorder sends the latest
     spare: int = 0  # more that the recorder has and nobody knows
     runners: int = 2
     ttl: float = 8.0  # seconds
@@ -196,4 +197,16 @@ def fleet(spec: FleetSpec) -> Iterator[Fleet]:
 
 
 def _nvr_args(spec: FleetSpec, host: str) -> tuple[str, ...]:
-    return ("--cameras", str(spec.cameras + spec.spare), *_SIZE, "--host", host, "--port", "0", "--control-port", "0")
+    keys = () if spec.key_every is None else ("--key-every", str(spec.key_every), "--no-prompt")
+    return (
+        "--cameras",
+        f"{spec.cameras + spec.spare}",
+        *_SIZE,
+        *keys,
+        "--host",
+        host,
+        "--port",
+        "0",
+        "--control-port",
+        "0",
+    )

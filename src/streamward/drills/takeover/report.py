@@ -20,6 +20,7 @@ def table(account: Account) -> str:
     head = facts([
         ("fleet", f"{account.runners} runners, {account.cameras} cameras, {account.database}, {account.bus}"),
         ("leases", f"last {account.ttl:g} s, renewed every {account.renew_every:g} s; seed {account.seed}"),
+        ("keyframes", _keyframes(account)),
         ("ran for", f"{account.seconds:.0f} s"),
         ("load of the machine", _loads(account)),
         ("detections", f"{fenced.live:,} live, {fenced.late:,} late, {fenced.refused:,} refused"),
@@ -57,6 +58,12 @@ def _cells(spread: Spread) -> tuple[str, ...]:
 def _back(takeover: Takeover) -> str:
     back = sum(each.streaming_after is not None for each in takeover.moved)
     return f"{back} of {len(takeover.moved)}"
+
+
+def _keyframes(account: Account) -> str:
+    if account.key_every is None:
+        return "each second, and the recorder sends who dials the latest"
+    return f"every {account.key_every} s, and who dials waits for the next"
 
 
 def _loads(account: Account) -> str:

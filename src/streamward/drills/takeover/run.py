@@ -165,6 +165,7 @@ class Drill:
             runners=made.runners,
             ttl=made.ttl,
             renew_every=made.renew_every,
+            key_every=made.key_every,
             seed=self._seed,
             database="PostgreSQL" if made.database else "SQLite",
             bus="RabbitMQ" if made.amqp else "the embedded bus",

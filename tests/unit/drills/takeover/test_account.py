@@ -11,7 +11,13 @@ from streamward.drills.takeover.account import Account, Fenced, How, Moved, Take
 CLEAN = Fenced(live=100, late=3, refused=2, repeated=1, stale=0, shared=0)
 
 
-def an_account(*after: float | None, how: How = How.KILL, fenced: Fenced = CLEAN, ttl: float = 8.0) -> Account:
+def an_account(
+    *after: float | None,
+    how: How = How.KILL,
+    fenced: Fenced = CLEAN,
+    ttl: float = 8.0,
+    key_every: int | None = None,
+) -> Account:
     moved = [
         Moved(
             camera=f"cam-{number}",
@@ -30,6 +36,7 @@ def an_account(*after: float | None, how: How = How.KILL, fenced: Fenced = CLEAN
         runners=2,
         ttl=ttl,
         renew_every=2.0,
+        key_every=key_every,
         seed=7,
         database="SQLite",
         bus="the embedded bus",
@@ -53,6 +60,10 @@ def missed(account: Account) -> list[str]:
         (an_account(), ["cameras that stream again"]),
         (an_account(8.5, 9.5, how=How.FREEZE), ["until STREAMING, P50"]),
         (an_account(7.5, 7.5, how=How.FREEZE, ttl=5.0), []),
+        (an_account(*[11.5] * 40, how=How.CUT), []),
+        (an_account(*[12.5] * 40), ["until STREAMING, P95"]),
+        (an_account(60.0, key_every=4), []),
+        (an_account(2.5, key_every=1), ["until STREAMING, P50"]),
         (an_account(3.5, how=How.SOFT), ["between two detections, P95"]),
         (an_account(2.5, how=How.DRAIN), []),
         (an_account(1.0, fenced=replace(CLEAN, stale=1)), ["stale detections taken for live"]),
@@ -64,9 +75,9 @@ def test_what_was_missed_is_named(account: Account, names: list[str]):
 
 
 def test_a_frozen_runners_leases_have_to_run_out_first():
-    assert goals(How.KILL, 8.0) == (2.0, 3.0)
-    assert goals(How.FREEZE, 8.0) == (9.0, 10.0)
-    assert goals(How.FREEZE, 5.0) == (None, 8.0)
+    assert goals(How.KILL, 8.0, cameras=12) == (2.0, 3.0)
+    assert goals(How.FREEZE, 8.0, cameras=12) == (9.0, 10.0)
+    assert goals(How.CUT, 5.0, cameras=12) == (None, 8.0)
 
 
 def test_it_is_shown_to_people_and_programs():
