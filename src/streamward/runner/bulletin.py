@@ -1,15 +1,20 @@
 """What a Manager tells again and again: the control plane how its streams are, the bus that it lives."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from streamward.leases.lease import Owner
 from streamward.leases.policy import RENEW_TIMEOUT
+from streamward.model.ids import CameraId
 from streamward.model.message import Event, Message, Place, addressed
 from streamward.protocol import codec
 from streamward.protocol.events import STATUS
 from streamward.protocol.leases import Heartbeat
-from streamward.protocol.streams import ReportsAccepted, StreamReports
+from streamward.protocol.problem import Problem
+from streamward.protocol.streams import ReportsAccepted, StreamReport, StreamReports
+from streamward.runner.known import NOT_NOW
 from streamward.runner.manager import Manager
 from streamward.runner.own_leases import Control
 from streamward.runtime.clock import Clock
@@ -18,7 +23,8 @@ from streamward.runtime.usage import Usage
 
 EVERY = 1.0  # seconds
 TTL = 10.0  # seconds for which a heartbeat is worth something
-_MOST_REPORTS = 1000  # in one message
+MOST_REPORTS = 1000  # in one message
+PATH = "/v1/streams/status/batch"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,13 +50,16 @@ class Bulletin:
         """Tells everything once."""
         self._parts.teller.tell(self._heartbeat())
         reports, self._manager.reports = self._manager.reports, {}
-        if reports:
-            message = StreamReports(items=list(reports.values())[:_MOST_REPORTS])
-            path = "/v1/streams/status/batch"
-            answer = await self._parts.control.post(path, message, ReportsAccepted, within=RENEW_TIMEOUT)
-            if answer is None:
-                self._manager.reports = reports | self._manager.reports  # newer ones win
+        while reports and await self._is_told(batch := dict(islice(reports.items(), MOST_REPORTS))):
+            reports = {camera_id: report for camera_id, report in reports.items() if camera_id not in batch}
+        self._manager.reports = reports | self._manager.reports  # newer ones win
         return EVERY
+
+    async def _is_told(self, reports: Mapping[CameraId, StreamReport]) -> bool:
+        """Whether that is done with; what a control plane refuses for good is not told again."""
+        message = StreamReports(items=list(reports.values()))
+        answer = await self._parts.control.post(PATH, message, ReportsAccepted, within=RENEW_TIMEOUT)
+        return answer is not None and not (isinstance(answer, Problem) and answer.status in NOT_NOW)
 
     def _heartbeat(self) -> Message:
         self._beats += 1

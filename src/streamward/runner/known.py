@@ -18,7 +18,7 @@ from streamward.protocol.problem import Problem
 from streamward.protocol.sites import SiteDetails, SourceRules
 
 ASK_WITHIN = 3.0  # seconds
-_NOT_NOW = frozenset({
+NOT_NOW = frozenset({
     HTTPStatus.UNAUTHORIZED,  # a fresh token is asked for
     HTTPStatus.TOO_MANY_REQUESTS,
     HTTPStatus.BAD_GATEWAY,
@@ -112,7 +112,7 @@ class KnownCameras:
         told = await self._control.get(f"/v1/cameras/{camera_id}/source", CameraSource, within=ASK_WITHIN)
         if isinstance(told, CameraSource):
             self._note(camera_id, known.tenant_id, known.site_id, source=told)
-        return told is not None and not (isinstance(told, Problem) and told.status in _NOT_NOW)
+        return told is not None and not (isinstance(told, Problem) and told.status in NOT_NOW)
 
     async def reread_site(self, site_id: SiteId) -> None:
         """Asks for what a site allows; cameras of a site whose rules have changed are dialed anew."""

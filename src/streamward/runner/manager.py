@@ -93,6 +93,7 @@ class Manager:
         self._moments: dict[CameraId, Moments] = {}
         self._spoken: dict[CameraId, float] = {}  # until when, in boot-time, events of a camera may have been made
         self._fed: dict[CameraId, Held] = {}
+        self._given_up: dict[CameraId, float] = {}  # when, in boot-time, that was told last
         self.is_superseded = False  # another start of this runner has taken its place
         self._is_leaving = False
         self._is_drained = False  # by an operator
@@ -131,7 +132,7 @@ class Manager:
         # Of all that is not lost, trusted or not: while the control plane is away Workers stay, and run nothing.
         self.staffing.plan_shards(filter(None, map(self._known.owned, self._holder.held(-_FOREVER))))
         self.staffing.plan_processes(is_leaving=self._is_leaving)
-        self.reports |= {camera_id: self._degraded(camera_id) for camera_id in self.staffing.given_up()}
+        self._tell_given_up(now)
         self._plan_cameras(now)
         self._feed()
         for number in self.crew.kill_stuck():
@@ -177,6 +178,14 @@ class Manager:
         if not self._spec.continues_fenced:
             return self._holder.held(self._clock.boot())
         return {each: replace(held, deadline=_FOREVER) for each, held in self._holder.held(-_FOREVER).items()}
+
+    def _tell_given_up(self, now: float) -> None:
+        """Cameras whose Worker keeps dying: at once, and then as often as others tell of themselves."""
+        given_up, every = set(self.staffing.given_up()), self._spec.template.telemetry.report_interval_seconds
+        self._given_up = {each: at for each, at in self._given_up.items() if each in given_up and now - at < every}
+        untold = given_up - self._given_up.keys()
+        self._given_up |= dict.fromkeys(untold, now)
+        self.reports |= {camera_id: self._degraded(camera_id) for camera_id in untold}
 
     def _degraded(self, camera_id: CameraId) -> StreamReport:
         return StreamReport(
