@@ -285,9 +285,10 @@ async def test_a_detector_that_raises_is_counted_and_told_and_the_other_cameras_
 
 async def test_a_camera_whose_detector_cannot_be_had_is_told_and_not_dialed():
     plant = Plant("cam-1", "cam-4", shard=shard("cam-1", "cam-4 gone"))
-    await plant.run(lambda: plant.heard.events)
+    await plant.run(lambda: plant.heard.events and of(StreamFailed, plant.heard))
     failed = of(StreamFailed, plant.heard)[0]
     assert (failed.camera_uuid, failed.detail) == ("cam-4", "the detector gone cannot be used: it is not there")
+    assert [report.error_code for report in of(StreamReport, plant.heard) if report.state == "DISCONNECTED"]
     assert plant.dialed == ["cam-1"]
 
 

@@ -1,38 +1,16 @@
-"""What a host's name means, asked of the system in a thread of its own.
+"""What a host's name means, asked of the system in a thread of its own: a name whose server is silent delays nobody."""
 
-The system's resolver cannot be interrupted. A name whose server is silent keeps a thread for as long as the resolver
-tries, and delays neither another name nor the end of the process.
-"""
-
-import asyncio
-import contextlib
 import ipaddress
 import socket
-import threading
+from functools import partial
 
 from streamward.model.source_url import Address
+from streamward.runtime.aside import aside
 
 
 async def look_up(host: str) -> list[Address]:
     """All addresses of a name; raises what the system says if there is none."""
-    loop = asyncio.get_running_loop()
-    found: asyncio.Future[list[Address]] = loop.create_future()
-
-    def tell(answer: list[Address] | Exception) -> None:
-        if found.done():
-            return  # nobody waits any more
-        if isinstance(answer, Exception):
-            found.set_exception(answer)
-        else:
-            found.set_result(answer)
-
-    def ask() -> None:
-        answer = _asked(host)
-        with contextlib.suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(tell, answer)
-
-    threading.Thread(target=ask, name=f"look up {host}", daemon=True).start()
-    return await found
+    return await aside(f"look up {host}", partial(_asked, host))
 
 
 def _asked(host: str) -> list[Address] | Exception:

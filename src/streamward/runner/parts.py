@@ -76,7 +76,7 @@ class WorkerParts:
     """What a Worker is put together from."""
 
     clock: Clock
-    detector: Callable[[str], Detector]  # by its name; raises DetectorUnusable
+    detector: Callable[[str], Detector]  # by its name; may take long; raises DetectorUnusable
     decoder: Callable[[VideoCodec], FrameDecoder]
     dial: Dial
     login: Callable[[Source], LoginId | None]

@@ -137,8 +137,8 @@ class Pipeline:
 
     def dropped(self, camera_id: CameraId) -> tuple[int, int]:
         """Units and frames of a camera that there was no time for."""
-        lane = self._tracks[camera_id].lane
-        return lane.dropped_units, lane.dropped_frames
+        track = self._tracks.get(camera_id)
+        return (0, 0) if track is None else (track.lane.dropped_units, track.lane.dropped_frames)
 
     async def close(self) -> None:
         """Ends all threads; what was not looked at is forgotten."""

@@ -23,6 +23,7 @@ from streamward.protocol.shards import ShardConfig, Source, zones_of
 from streamward.protocol.streams import StreamReport
 from streamward.runner import facts, hooks
 from streamward.runner.blamed import BlamedDecoder
+from streamward.runner.detectors import Detectors
 from streamward.runner.dialing import Dialing, Way
 from streamward.runner.line import Line
 from streamward.runner.metrics import WorkerMetrics
@@ -30,7 +31,6 @@ from streamward.runner.parts import LastWord, WorkerParts
 from streamward.runner.pipeline import FrameDecoder, Pipeline
 from streamward.runner.watcher import Watcher, WatcherSpec
 from streamward.runtime.backoff import Backoff, BackoffSpec
-from streamward.vision.detector import DetectorUnusable
 from streamward.vision.readiness import UNSEEN, is_ready
 from streamward.vision.sampling import Sampler
 from streamward.vision.speech import Speech
@@ -67,6 +67,7 @@ class Worker:
         own = hooks.Parts(on_frame=self._frame, on_seen=self._seen, on_trouble=self._troubled)
         self._hooks = hooks.Hooks(own, others=parts.watchdogs)
         self._pipeline = Pipeline(self._hooks, clock=parts.clock)
+        self._detectors = Detectors(parts.detector)
         self._dialing = Dialing(clock=parts.clock, random=parts.random)
         self._expected = {CameraId(source.camera_uuid) for source in config.sources if not source.do_not_process}
         self._watched: dict[CameraId, _Watched] = {}
@@ -107,6 +108,7 @@ class Worker:
         await asyncio.gather(*map(self.drop, list(self._watched)))
         await asyncio.gather(*(each.task for each in self._leaving.values()), return_exceptions=True)
         await self._parts.logins.close()
+        await self._detectors.close()
         await self._pipeline.close()
 
     def add(self, source: Source, *, is_muted: bool = False) -> None:
@@ -117,22 +119,33 @@ class Worker:
         if source.do_not_process or camera_id in self._watched:
             return
         try:
-            detector = self._parts.detector(source.detector or self._config.detector)
             watcher = self._watcher(camera_id, source)
         except StreamwardError as error:
-            is_blind = isinstance(error, DetectorUnusable)
-            code = StreamErrorCode.DETECTOR_FAILED if is_blind else StreamErrorCode.URL_FORBIDDEN
-            self._tell_failure(source, StreamFailure(code=code, detail=str(error)), is_silent=is_muted)
+            failure = StreamFailure(code=StreamErrorCode.URL_FORBIDDEN, detail=str(error))
+            self._tell_failure(source, failure, is_silent=is_muted)
             return
         max_fps = source.max_fps or self._config.max_fps
         sampler = Sampler(max_fps=max_fps, every_n=source.detect_every_n_frames)
-        decoder = self._decoder(camera_id, VideoCodec.H264)
-        self._pipeline.add(camera_id, decoder, sampler=sampler, detector=detector, zones=zones_of(source))
         watcher.stream.summary_every = self._config.telemetry.report_interval_seconds
-        task = asyncio.get_running_loop().create_task(watcher.run(), name=f"watch {camera_id}")
+        watching = self._watch(watcher, source, sampler)
+        task = asyncio.get_running_loop().create_task(watching, name=f"watch {camera_id}")
         now = self._parts.clock.boot()
         self._watched[camera_id] = watched = _Watched(source, watcher, task, now, 1 / max_fps, Speech(is_muted))
         self._tell_state(watched, now)
+
+    async def _watch(self, watcher: Watcher, source: Source, sampler: Sampler) -> None:
+        """Until it is cancelled; a camera whose detector cannot be had is told, and not even connected to."""
+        try:
+            detector = await self._detectors.get(source.detector or self._config.detector)
+        except StreamwardError as error:
+            watcher.stream.lost(StreamErrorCode.DETECTOR_FAILED)
+            self._moved(watcher.camera_id)
+            failure = StreamFailure(code=StreamErrorCode.DETECTOR_FAILED, detail=str(error))
+            self._failed(watcher.camera_id, failure, 0.0)
+            return
+        decoder = self._decoder(watcher.camera_id, VideoCodec.H264)
+        self._pipeline.add(watcher.camera_id, decoder, sampler=sampler, detector=detector, zones=zones_of(source))
+        await watcher.run()
 
     def _watcher(self, camera_id: CameraId, source: Source) -> Watcher:
         parts = self._parts
