@@ -294,6 +294,30 @@ def steady(
     sys.exit(main(spec, as_json=as_json))
 
 
+@app.command()
+def leftovers(
+    *,
+    kills: Annotated[int, typer.Option(min=1, help="How many processes are killed, of each kind in turn.")] = 100,
+    cameras: Cameras = 12,
+    runners: Runners = 2,
+    seed: Seed = None,
+    database: Database = None,
+    amqp: Amqp = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Kill (-9) any process of a runner at random moments, and look for what it leaves behind.
+
+    Processes, listening ports and, at the recorder, camera sessions have to be gone after 2 s. Starts a fleet of its
+    own. Exits with 1 if anything was left for longer.
+    """
+    from streamward.drills.leftovers.run import LeftoversSpec, main
+    from streamward.drills.takeover.fleet import FleetSpec
+
+    made = FleetSpec(folder=Path(), cameras=cameras, runners=runners, database=_database(database), amqp=_broker(amqp))
+    sys.exit(main(LeftoversSpec(fleet=made, kills=kills, seed=seed, data=data), as_json=as_json))
+
+
 def _lasting(minutes: float | None, seconds: float | None) -> float:
     """How many seconds, told in one way or the other."""
     if minutes is not None and seconds is not None:

@@ -112,6 +112,10 @@ class Recorder:
         """Where one is."""
         return self.urls[self.cameras.index(camera)]
 
+    async def clients(self) -> set[str]:
+        """Address and port of whoever has a session."""
+        return {each["client"] for each in await self._call("GET", "/sessions")}
+
     async def counts(self) -> list[Count]:
         """What clients did to it."""
         told = await self._call("GET", "/counts")

@@ -65,12 +65,14 @@ class Connection(asyncio.Protocol):
         self._viewer: Viewer | None = None
         self._reached = Step.CONNECT
         self._is_gone = False  # it plays dead
+        self._address: str
+        self._port: int
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Somebody came."""
         spec = self._recorder.spec
         self._transport = transport = cast("asyncio.Transport", transport)
-        self._address: str = (transport.get_extra_info("peername") or ("?",))[0]
+        self._address, self._port = (transport.get_extra_info("peername") or ("?", 0))[:2]
         _keep_kernel_buffer_small(transport)
         self._wire = Wire(transport, largest_backlog=spec.largest_backlog)
         self._desk = Desk(self._recorder, address=self._address, now=self._loop.time)
@@ -171,7 +173,7 @@ class Connection(asyncio.Protocol):
     def _open_session(self, session_id: str, now: float) -> None:
         assert self.camera is not None
         self._session = session_id
-        self._recorder.sessions.open(session_id, self.camera, now)
+        self._recorder.sessions.open(session_id, self.camera, now, client=f"{self._address}:{self._port}")
         self._recorder.count(Deed.SESSION_OPENED, camera=self.camera, address=self._address)
 
     def _end_session(self, *, is_given_back: bool) -> None:

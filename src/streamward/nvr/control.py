@@ -7,6 +7,7 @@
     GET    /faults                      those that are set
     POST   /faults                      {"fault": {"kind": "mute", "after": "setup"}, "camera": "cam-1"}; null: all
     DELETE /faults[?camera=&kind=]      takes them away
+    GET    /sessions                    those that take up room: camera, and the client's address and port
     GET    /counts                      what clients did, by camera and address, with times
     POST   /counts/reset                forgets it
 
@@ -48,6 +49,7 @@ class ControlApi:
             ("GET", "/faults"): _told(self._faults),
             ("POST", "/faults"): _told(self._set),
             ("DELETE", "/faults"): _told(self._clear),
+            ("GET", "/sessions"): _told(self._sessions),
             ("GET", "/counts"): _told(self._counts),
             ("POST", "/counts/reset"): _told(self._reset),
         })
@@ -111,6 +113,10 @@ class ControlApi:
     async def _clear(self, asked: Asked) -> list[FaultOrder]:
         await self._nvr.clear(camera=asked.query.get("camera"), kind=asked.query.get("kind"))
         return await self._faults(asked)
+
+    async def _sessions(self, _asked: Asked) -> list[dict[str, Any]]:
+        now = asyncio.get_running_loop().time()
+        return [{"camera": each.camera, "client": each.client} for each in self._nvr.recorder.sessions.list(now)]
 
     async def _counts(self, _asked: Asked) -> dict[str, Any]:
         sessions = self._nvr.recorder.sessions

@@ -23,3 +23,11 @@ def test_ending_what_is_not_there_changes_nothing():
     sessions = Sessions()
     sessions.close("1", 0.0, stale_for=60.0)
     assert sessions.count(0.0) == 0
+
+
+def test_it_is_told_whose_sessions_they_are():
+    sessions = Sessions()
+    sessions.open("1", "a", 0.0, client="127.0.0.1:4000")
+    sessions.close("1", 1.0, stale_for=60.0)
+    assert [(each.camera, each.client) for each in sessions.list(60.0)] == [("a", "127.0.0.1:4000")]
+    assert sessions.list(61.0) == []
