@@ -42,6 +42,17 @@ async def test_a_generation_is_paid_for_once():
     assert (tokens.has(ONE, Generation(1)), tokens.has(ONE, Generation(2))) == (False, True)
 
 
+async def test_a_token_is_spent_on_one_dial():
+    tokens = DialTokens(FakeControl(), clock=ManualClock(START), journal=Journal())
+    assert not tokens.spend(ONE)
+    for generation in (1, 2):
+        await tokens.take(ONE, SITE, Generation(generation))
+        assert [tokens.spend(ONE), tokens.spend(ONE)] == [True, False]
+    await tokens.take(TWO, SITE, Generation(1))
+    tokens.forget(TWO)
+    assert not tokens.spend(TWO)
+
+
 async def test_two_asks_at_once_are_one():
     control, clock = FakeControl(), ManualClock(START)
     tokens = DialTokens(control, clock=clock, journal=Journal())

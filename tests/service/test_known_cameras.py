@@ -47,7 +47,7 @@ async def test_a_camera_can_be_dialed_when_its_site_s_rules_are_known():
     assert (known.revision(ONE), known.missing_sites()) == (None, {SITE})
     await known.reread_site(SITE)
     assert (known.revision(ONE), known.missing_sites(), known.sites) == (1, set(), {SITE})
-    source = known.source(ONE, generation=Generation(3), epoch=4)
+    source = known.source(ONE, generation=Generation(3), epoch=4, is_dial_paid=True)
     assert (source.generation, source.epoch, source.max_fps, source.allow) == (3, 4, 3.0, ["10.0.0.0/8"])
     assert source.password == ClearText(Secret("hunter2"))
     owned = known.owned(ONE)

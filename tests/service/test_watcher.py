@@ -292,6 +292,28 @@ def test_cameras_that_come_back_together_are_dialed_at_the_site_s_pace():
     virtual_time.run(story())
 
 
+def test_first_dials_that_were_paid_for_wait_for_no_turn_and_later_ones_do():
+    async def story() -> None:
+        dialing = Dialing(clock=LoopClock(), random=Random(1))
+        many = [Story(refused, dialing=dialing, is_paid=True) for _ in range(30)]
+        await asyncio.gather(*(each.run(2) for each in many))
+        assert {each.dials[0] for each in many} == {many[0].dials[0]}
+        assert sum(len(each.dials) - 1 for each in many) in range(10, 15)
+
+    virtual_time.run(story())
+
+
+def test_a_first_dial_that_had_to_wait_for_its_host_waits_for_its_turn_too():
+    async def story() -> None:
+        recorder, dialing = Recorder(back_at=30), Dialing(clock=LoopClock(), random=Random(1))
+        dialing.lost(recorder.way, UNREACHABLE)
+        many = [Story(recorder.dialed, way=recorder.way, dialing=dialing, is_paid=True) for _ in range(30)]
+        await asyncio.gather(*(each.run(33) for each in many))
+        assert sum(len(each.dials) for each in many) in range(10, 17)
+
+    virtual_time.run(story())
+
+
 def test_a_dial_that_takes_long_keeps_its_place():
     async def story() -> None:
         under_way: list[int] = [0, 0]

@@ -33,6 +33,7 @@ class Story:
         logins: LocalLogins | None = None,
         way: Way | None = None,
         dialing: Dialing | None = None,
+        is_paid: bool = False,
     ) -> None:
         self.dials: list[float] = []
         self.told: list[tuple[StreamErrorCode, float]] = []
@@ -46,6 +47,7 @@ class Story:
             dial=self._dial,
             tell=self._tell,
             moved=self._moved,
+            is_paid=is_paid,
         )
         self.watcher = Watcher(
             spec,

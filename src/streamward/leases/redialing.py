@@ -3,7 +3,8 @@
 A recorder that reboots is dialed by all its cameras at once, without asking the control plane, for none of these dials
 is a first one. The rule is the same bucket as the control plane's, here on boot-time and without a reserve.
 
-Guaranteed: dials to one site over any time t never exceed burst + rate·t, and those under way never exceed the burst.
+Guaranteed: dials to one site for which no token was taken never exceed burst + rate·t over any time t, and those of
+them that are under way never exceed the burst.
 Not guaranteed: order among those who wait; whoever asks first after a token came gets it.
 """
 

@@ -55,6 +55,7 @@ class Source(Message, frozen=True):
     credential_version: int = 0
     generation: Version | None = None
     epoch: int = 1
+    is_dial_paid: bool = False  # its first dial has a token of its site, and waits for no other dial of this Worker
     max_fps: Fps | None = None
     detect_every_n_frames: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 1
     detector: DetectorName | None = None

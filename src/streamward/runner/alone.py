@@ -145,7 +145,8 @@ class Alone:
         assert self._watching is not None
         epoch = self._epochs[camera_id] = self._epochs.get(camera_id, self._first_epoch) + 1
         self._running[camera_id] = generation
-        self._watching.add(msgspec.structs.replace(source, generation=generation, epoch=epoch))
+        is_paid = self._dials.spend(camera_id)
+        self._watching.add(msgspec.structs.replace(source, generation=generation, epoch=epoch, is_dial_paid=is_paid))
 
     def _look_at(self, answer: Any) -> None:
         """A runner that was replaced or is drained has nothing to do here any more."""

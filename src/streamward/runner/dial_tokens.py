@@ -32,6 +32,7 @@ class DialTokens:
         self._asked: dict[CameraId, float] = {}  # boot-time of the first ask that has no token yet
         self._crowded: dict[CameraId, SiteId] = {}  # too many dials were under way
         self._sites: dict[CameraId, SiteId] = {}
+        self._unspent: set[CameraId] = set()
         self._ended: set[CameraId] = set()  # and not told yet
 
     def has(self, camera_id: CameraId, generation: Generation) -> bool:
@@ -60,12 +61,19 @@ class DialTokens:
             return False
         self._ask_at.pop(camera_id, None)  # it may have been forgotten meanwhile
         self._has[camera_id], self._sites[camera_id] = generation, site_id
+        self._unspent.add(camera_id)
         self._asked.pop(camera_id, None)
         duration_ms = round((self._clock.boot() - asked) * 1000)
         self._journal.record(
             DialTokenTaken(camera_id=camera_id, site_id=site_id, version=generation, duration_ms=duration_ms)
         )
         return True
+
+    def spend(self, camera_id: CameraId) -> bool:
+        """Whether the dial that begins now is the one that its token was taken for."""
+        is_first = camera_id in self._unspent
+        self._unspent.discard(camera_id)
+        return is_first
 
     def ended(self, camera_id: CameraId) -> None:
         """A dial has connected or failed."""
@@ -76,6 +84,7 @@ class DialTokens:
         """A camera that is not held any more."""
         for known in (self._has, self._ask_at, self._asked, self._crowded, self._sites):
             known.pop(camera_id, None)
+        self._unspent.discard(camera_id)
         self._ended.discard(camera_id)
 
     async def tell(self) -> None:

@@ -82,7 +82,7 @@ class KnownCameras:
         """Those of all known cameras."""
         return {known.site_id for known in self._cameras.values()}
 
-    def source(self, camera_id: CameraId, *, generation: Generation, epoch: int) -> shards.Source:
+    def source(self, camera_id: CameraId, *, generation: Generation, epoch: int, is_dial_paid: bool) -> shards.Source:
         """A camera as its Worker is told of it."""
         known = self._cameras[camera_id]
         assert known.source is not None
@@ -97,6 +97,7 @@ class KnownCameras:
             credential_version=known.source.credential_version,
             generation=generation,
             epoch=epoch,
+            is_dial_paid=is_dial_paid,
             max_fps=known.source.max_fps,
             detector=known.source.detector,
             allow=rules.allow,

@@ -227,7 +227,8 @@ class Manager:
         if not self.dials.has(camera_id, wanted.generation):
             return
         epoch = self._epochs[camera_id] = self._epochs.get(camera_id, self._first_epoch) + 1
-        source = self._known.source(camera_id, generation=wanted.generation, epoch=epoch)
+        is_paid = self.dials.spend(camera_id)
+        source = self._known.source(camera_id, generation=wanted.generation, epoch=epoch, is_dial_paid=is_paid)
         self._fed.pop(camera_id, None)
         here = Running(
             worker=seat.number,

@@ -43,6 +43,7 @@ class WatcherSpec:
     dial: Dial
     tell: Tell
     moved: Moved
+    is_paid: bool = False  # the first dial, at the control plane: it waits for no turn here
 
 
 class Watcher:
@@ -57,6 +58,7 @@ class Watcher:
         self._logins = logins
         self._dialing = dialing
         self._troubles = Troubles()
+        self._is_paid = spec.is_paid  # the next dial
         self._has_turn = False  # to dial
         self._is_parked = False  # its login
         self._knows_away = False  # that the camera's host is away was told
@@ -93,6 +95,7 @@ class Watcher:
             if not self._knows_away:
                 self._knows_away = True
                 self._spec.tell(self.camera_id, failure, PROBE_EVERY)
+            self._is_paid = False  # all cameras of a host that comes back want to dial at once
             await self._dialing.back(self._spec.way)
         self._knows_away = False
 
@@ -107,8 +110,10 @@ class Watcher:
 
     async def _dial_once(self) -> float:
         """Returns how long to rest. The turn comes before the login: a permission to log in does not last for long."""
-        await self._dialing.take(self._spec.way)
-        self._has_turn = True
+        if not self._is_paid:
+            await self._dialing.take(self._spec.way)
+            self._has_turn = True
+        self._is_paid = False
         try:
             return await self._dial_now() if await self._may_log_in() else PARKED_LOOK
         finally:

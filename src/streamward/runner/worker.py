@@ -153,6 +153,7 @@ class Worker:
             camera_id=camera_id,
             login=parts.login(source),
             way=Way(site_id=SiteId(source.site_id), host=parts.host(source)),
+            is_paid=source.is_dial_paid,
             dial=self._dial(source),
             tell=self._failed,
             moved=self._moved,
