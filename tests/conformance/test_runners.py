@@ -8,7 +8,7 @@ from streamward.leases.lease import DenialReason, Denied
 from streamward.leases.store import SiteLoad
 from streamward.model.camera import LeasePolicyName
 from streamward.model.ids import Incarnation, RunnerId, SiteId, TenantId
-from streamward.model.runner import DEFAULT_CAPACITY, DrainMode, Runner
+from streamward.model.runner import DEFAULT_CAPACITY, DrainMode, Making, Runner
 from tests.support.builders import SITE, START, a_camera, a_runner, a_site, a_spec, an_owner, at
 from tests.support.fleet import change_runner, take, with_a_watched_clock, with_cameras, with_runners
 from tests.support.stores import World
@@ -92,6 +92,16 @@ async def test_a_heartbeat_says_when_a_runner_was_last_heard(world: World):
     await world.advance(3)
     assert await world.store.heartbeat(ONE) == replace(a_runner(), last_seen_at=at(3))
     assert await world.store.heartbeat(TWO) == ENDED
+
+
+async def test_a_heartbeat_says_how_far_a_rollout_has_come_and_a_new_start_forgets_nothing(world: World):
+    await with_runners(world.store, ONE)
+    await change_runner(world.store, ONE.runner_id, make=2, detector="m:people", earlier_detector="colour")
+    making = Making(proven=1, tried=2, problem="it is broken")
+    told = await world.store.heartbeat(ONE, making)
+    wanted = replace(a_runner(), make=2, detector="m:people", earlier_detector="colour", revision=2)
+    assert told == replace(wanted, making=making)
+    assert await world.store.register(a_spec(NEWER)) == replace(wanted, making=making, incarnation=NEWER.incarnation)
 
 
 async def test_a_change_sets_only_what_it_names(world: World):

@@ -39,6 +39,12 @@ async def test_a_runner_reads_its_flags(control: ControlUnderTest) -> None:
         "site_id": None,
         "policy": "fast",
         "last_seen_at": "2026-01-01T12:00:00Z",
+        "make": 0,
+        "detector": None,
+        "earlier_detector": None,
+        "proven_make": 0,
+        "tried_make": 0,
+        "make_problem": None,
     }
 
 
@@ -130,3 +136,27 @@ async def test_a_start_without_registering_keeps_the_runners_site_and_policy(con
     await control.runner(incarnation="inc-1").post("/v1/runners/register", told)
     flags = (await control.runner(incarnation="inc-2").post("/v1/runners/heartbeat", HEARTBEAT)).json()
     assert (flags["incarnation"], flags["site_id"], flags["policy"]) == ("inc-2", "site-a", "sticky")
+
+
+async def test_each_rollout_is_another_make_and_remembers_what_last_worked(control: ControlUnderTest) -> None:
+    runner, operator = control.runner(), control.operator()
+    await runner.post("/v1/runners/register", {"runner_id": "r1"})
+
+    async def roll_out(detector: str | None) -> tuple[int, str | None, str | None]:
+        told = (await operator.patch("/v1/runners/r1", {"detector": detector}, if_match="*")).json()
+        return told["make"], told["detector"], told["earlier_detector"]
+
+    assert await roll_out("colour") == (1, "colour", None)
+    beat = {"runner_id": "r1", "streams_owned": 0, "make": 1}
+    assert (await runner.post("/v1/runners/heartbeat", beat)).json()["detector"] == "colour"
+    assert await roll_out("people") == (2, "people", "colour")
+    await runner.post("/v1/runners/heartbeat", beat | {"make_problem": "it is broken"})
+    assert (await operator.get("/v1/runners/r1")).json()["make_problem"] == "it is broken"
+    assert await roll_out("cars") == (3, "cars", "colour")
+    assert await roll_out(None) == (4, None, "colour")
+
+
+async def test_a_detector_that_cannot_be_named_is_refused(control: ControlUnderTest) -> None:
+    await control.runner().post("/v1/runners/register", {"runner_id": "r1"})
+    answer = await control.operator().patch("/v1/runners/r1", {"detector": "no such; thing"}, if_match="*")
+    assert answer.status_code == 422

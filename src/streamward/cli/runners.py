@@ -107,6 +107,39 @@ def change(
 
 
 @app.command()
+def rollout(
+    runners: Annotated[list[str] | None, typer.Argument(metavar="[RUNNER]...", help="Which; else all.")] = None,
+    *,
+    model: Annotated[str | None, typer.Option(help="The detector that all their Workers get.")] = None,
+    status: Annotated[bool, typer.Option("--status", help="Only show how far it has come.")] = False,
+    abort: Annotated[bool, typer.Option("--abort", help="Go back to the detector before.")] = False,
+    within: Annotated[float, typer.Option(min=1, max=3600, help="Seconds for each runner.")] = 180.0,
+    as_json: AsJson = False,
+) -> None:
+    """Replace the Workers of runners by those with another detector, without a gap, one runner after the other.
+
+    New Workers watch the cameras silently until they see them, and only then take each over. A runner whose new Worker
+    fails goes back by itself, and the runners after it are left as they are.
+    """
+    if (model is not None) + status + abort != 1:
+        raise typer.BadParameter("name one of --model, --status and --abort")
+    from streamward.cli import output
+    from streamward.cli import rollout as rolling
+    from streamward.cli.connect import connect
+
+    link = connect()
+    some = rolling.chosen(link, runners or [])
+    if not status:
+        way = rolling.Rollout(link=link, within=within, say=output.say)
+        way.abort(some) if abort else way.roll_out(some, model)
+        some = rolling.chosen(link, [each.runner_id for each in some])
+    if as_json:
+        output.print_lines(some)
+    else:
+        rolling.print_status(some)
+
+
+@app.command()
 def invite(
     runner: RunnerName,
     *,
@@ -161,6 +194,7 @@ def _print(answer: Any, *, as_json: bool) -> None:
         ("capacity", runner.capacity_streams),
         ("cordoned", runner.cordoned),
         ("drain", runner.drain_mode),
+        ("detector", runner.detector or "own setting"),
         ("incarnation", runner.incarnation or "ended"),
         ("seen", f"{output.cell(runner.last_seen_at)} ({output.ago(runner.last_seen_at, answer.at)})"),
     ])

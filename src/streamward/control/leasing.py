@@ -19,7 +19,7 @@ from streamward.model.camera import Camera, LeasePolicyName
 from streamward.model.identity import Author, Caller, Role
 from streamward.model.ids import CameraId, Generation, Incarnation, RunnerId, SiteId
 from streamward.model.register import Note
-from streamward.model.runner import Runner, RunnerSpec
+from streamward.model.runner import Making, Runner, RunnerSpec
 from streamward.protocol import leases as wire
 from streamward.protocol.problem import Problem
 from streamward.runtime.journal import Journal
@@ -72,9 +72,10 @@ class LeaseService:
         owner = owner_of(caller, message.runner_id, None)
         if isinstance(owner, Problem):
             return owner
-        outcome = await self._store.heartbeat(owner)
+        making = Making(proven=message.make, tried=message.tried_make, problem=message.make_problem)
+        outcome = await self._store.heartbeat(owner, making)
         if outcome == ENDED and await self._starts_anew(caller, owner):
-            outcome = await self._store.heartbeat(owner)
+            outcome = await self._store.heartbeat(owner, making)
         return self._flags(outcome)
 
     async def release_all(self, caller: Caller, message: wire.ReleaseAll) -> wire.CamerasReleased | Problem:
@@ -299,6 +300,12 @@ def runner_flags(runner: Runner) -> wire.RunnerFlags:
         site_id=runner.site_id,
         policy=runner.policy,
         last_seen_at=runner.last_seen_at,
+        make=runner.make,
+        detector=runner.detector,
+        earlier_detector=runner.earlier_detector,
+        proven_make=runner.making.proven,
+        tried_make=runner.making.tried,
+        make_problem=runner.making.problem,
     )
 
 

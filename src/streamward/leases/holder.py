@@ -23,7 +23,7 @@ from streamward.leases.lease import DenialReason, Denied, Owner
 from streamward.leases.policy import FAST, RENEW_TIMEOUT
 from streamward.leases.store import Kept, Named, OpenClaim, Renewal, Renewed
 from streamward.model.ids import CameraId, Generation
-from streamward.model.runner import DEFAULT_CAPACITY, DrainMode, RunnerSpec
+from streamward.model.runner import AS_STARTED, DEFAULT_CAPACITY, DrainMode, Making, RunnerSpec
 
 SOFT_DRAIN_BATCH = 4  # leases given back at a time
 SOFT_DRAIN_EVERY = 2.0
@@ -79,6 +79,7 @@ class Beat:
 
     owner: Owner
     streams_owned: int
+    making: Making = AS_STARTED
 
 
 AskBody = RunnerSpec | OpenClaim | Renewal | Releasing | Beat
@@ -133,6 +134,7 @@ class Holder:
     spec: HolderSpec
     state: HolderState = HolderState.STARTING
     owner: Owner = field(init=False)
+    making: Making = AS_STARTED  # told with each beat
     _held: dict[CameraId, Held] = field(default_factory=dict)
     _stamped_until: dict[CameraId, tuple[Generation, datetime]] = field(default_factory=dict)  # also of what was lost
     _giving_back: dict[CameraId, Named] = field(default_factory=dict)
@@ -270,7 +272,7 @@ class Holder:
                 limit = self._free_slots()
                 return (OpenClaim(owner=self.owner, limit=limit) if limit > 0 else None), self.spec.acquire_every
             case AskKind.BEAT:
-                return Beat(self.owner, len(self._held)), self.spec.beat_every
+                return Beat(self.owner, len(self._held), self.making), self.spec.beat_every
 
     def _free_slots(self) -> int:
         if self.state is HolderState.LEAVING or self._flags.cordoned or self._flags.drain is not DrainMode.NONE:

@@ -1,6 +1,6 @@
 """A runner as the control plane knows it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -32,6 +32,18 @@ class RunnerSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Making:
+    """Which make of Workers a runner is known to work with, which it has tried last, and why it refused that one."""
+
+    proven: int = 0  # 0: what it was started with
+    tried: int = 0
+    problem: str | None = None
+
+
+AS_STARTED = Making()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Runner:
     """A runner's row: who it is, what it may hold, and when it was last heard."""
 
@@ -44,12 +56,22 @@ class Runner:
     cordoned: bool
     drain: DrainMode
     last_seen_at: datetime
+    make: int = 0  # of its Workers, as operators want it: rises with each rollout
+    detector: str | None = None  # of that make; None: what the runner was started with
+    earlier_detector: str | None = None  # to go back to
+    making: Making = AS_STARTED  # as the runner says
     revision: int = 0  # set by the store: rises with each change by people
 
     @property
     def takes_leases(self) -> bool:
         """Whether new leases may go to it."""
         return not self.cordoned and self.drain is DrainMode.NONE
+
+    def rolled_out(self, detector: str | None) -> "Runner":
+        """Workers of another make are wanted; what to go back to is what was last known to work."""
+        is_settled = self.making.proven == self.make
+        earlier = self.detector if is_settled else self.earlier_detector
+        return replace(self, make=self.make + 1, detector=detector, earlier_detector=earlier)
 
     def is_healthy(self, now: datetime) -> bool:
         """Whether it has been heard lately."""

@@ -198,6 +198,9 @@ class Heartbeat(Message, frozen=True):
     shards: Annotated[int, msgspec.Meta(ge=0)] = 0
     cpu_pct: Annotated[float, msgspec.Meta(ge=0)] = 0.0
     mem_mb: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    make: Annotated[int, msgspec.Meta(ge=0)] = 0  # of its Workers: the latest that is known to work
+    tried_make: Annotated[int, msgspec.Meta(ge=0)] = 0  # the latest that it was told of
+    make_problem: Annotated[str, msgspec.Meta(max_length=500)] | None = None  # why it refused that one
     ts: Instant | None = None
     type: Literal["runner.heartbeat"] = "runner.heartbeat"
 
@@ -213,6 +216,12 @@ class RunnerFlags(Message, frozen=True):
     site_id: str | None
     policy: LeasePolicyName
     last_seen_at: datetime
+    make: int = 0  # of its Workers, as it is wanted: rises with each rollout
+    detector: str | None = None  # of that make; null: the runner's own setting
+    earlier_detector: str | None = None  # to go back to
+    proven_make: int = 0  # what the runner has come to
+    tried_make: int = 0  # the latest that it knows of
+    make_problem: str | None = None  # why it refused that one
 
 
 class ReclaimCamera(Message, frozen=True):

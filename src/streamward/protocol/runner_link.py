@@ -63,8 +63,14 @@ def request(ask: Ask) -> Request:
                 incarnation=owner.incarnation,
                 cameras=[_given_back(each) for each in leases],
             )
-        case Beat(owner, streams_owned):
-            return Heartbeat(runner_id=owner.runner_id, streams_owned=streams_owned)
+        case Beat(owner, streams_owned, making):
+            return Heartbeat(
+                runner_id=owner.runner_id,
+                streams_owned=streams_owned,
+                make=making.proven,
+                tried_make=making.tried,
+                make_problem=making.problem,
+            )
 
 
 def answer(reply: Reply) -> Answer | None:

@@ -3,7 +3,7 @@
 from msgspec import UNSET, UnsetType
 
 from streamward.model.runner import DrainMode
-from streamward.protocol.fields import Capacity, Message
+from streamward.protocol.fields import Capacity, Id, Message
 from streamward.protocol.leases import RunnerFlags
 
 
@@ -19,3 +19,4 @@ class ChangeRunner(Message, frozen=True):
     cordoned: bool | UnsetType = UNSET
     drain_mode: DrainMode | UnsetType = UNSET
     capacity_streams: Capacity | UnsetType = UNSET
+    detector: Id | UnsetType | None = UNSET  # of all its Workers, which are replaced; null: its own setting

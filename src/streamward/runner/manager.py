@@ -128,6 +128,7 @@ class Manager:
         now = self._clock.boot()
         if self._holder.state is HolderState.ENDED and not self._is_leaving:
             self.is_superseded = True
+        self._holder.making = self.staffing.making
         self._line.send_due(self._answered)
         # Of all that is not lost, trusted or not: while the control plane is away Workers stay, and run nothing.
         self.staffing.plan_shards(filter(None, map(self._known.owned, self._holder.held(-_FOREVER))))
@@ -272,6 +273,7 @@ class Manager:
     def _answered(self, reply: Reply) -> None:
         if isinstance(reply, RunnerFlags):
             self._is_drained = reply.drain_mode is not DrainMode.NONE
+            self.staffing.want(reply.make, detector=reply.detector)
         if isinstance(reply, CamerasAcquired):
             for lease in reply.leases:
                 self._known.granted(lease)

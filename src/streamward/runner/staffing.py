@@ -17,6 +17,7 @@ from streamward.leases.rollout import Rollout
 from streamward.leases.sharding import OwnedCamera, Shard, assign
 from streamward.leases.supervision import NEVER_DIED, EndWorker, GiveSpare, Past, Restarts, StartWorker
 from streamward.model.ids import CameraId, ShardId
+from streamward.model.runner import Making
 from streamward.protocol.shards import ShardConfig
 from streamward.protocol.spawning import Exited
 from streamward.runner import facts
@@ -56,6 +57,11 @@ class Staffing:
     def planned(self) -> list[Shard]:
         """The shards to run, suspects alone."""
         return self._quarantine.isolate(self.shards)
+
+    @property
+    def making(self) -> Making:
+        """How far a rollout has come."""
+        return Making(proven=self.rollout.proven, tried=self.rollout.wanted, problem=self.rollout.problem)
 
     def want(self, make: int, *, detector: str | None) -> None:
         """Workers of another make, for all shards; None: the detector that the runner was started with."""

@@ -53,7 +53,7 @@ def add_runners(routes: Routes, store: RunnerStore, *, service: LeaseService, cl
     async def change_runner(
         caller: Caller, author: Author, runner_id: str, message: ChangeRunner, if_match: str
     ) -> Tagged[wire.RunnerFlags] | Problem:
-        """Cordons or drains a runner, or sets how many cameras it may hold, in the state that was read."""
+        """Cordons or drains a runner, replaces its Workers, or sets what it may hold, in the state that was read."""
         runner = await store.find_runner(RunnerId(runner_id))
         if runner is None or not _is_visible(caller, runner):
             return UNKNOWN
@@ -100,8 +100,9 @@ def _is_visible(caller: Caller, runner: Runner) -> bool:
 
 
 def _changed(runner: Runner, message: ChangeRunner) -> Runner:
+    rolled_out = runner if isinstance(message.detector, UnsetType) else runner.rolled_out(message.detector)
     return replace(
-        runner,
+        rolled_out,
         cordoned=_or(message.cordoned, runner.cordoned),
         drain=_or(message.drain_mode, runner.drain),
         capacity=_or(message.capacity_streams, runner.capacity),

@@ -11,7 +11,7 @@ from streamward.leases.policy import stamp_lead
 from streamward.leases.store import CameraFilter, SiteLoad
 from streamward.model.camera import Camera, Site
 from streamward.model.ids import CameraId, RunnerId, SiteId, TenantId
-from streamward.model.runner import DEFAULT_CAPACITY, DrainMode, Runner, RunnerSpec
+from streamward.model.runner import AS_STARTED, DEFAULT_CAPACITY, DrainMode, Making, Runner, RunnerSpec
 from streamward.model.tenant import Tenant
 from streamward.model.vault import Sealed
 from streamward.runtime.bell import Bell
@@ -48,11 +48,11 @@ class MemoryRunners:
         self._bell.ring()
         return tuple(lease.camera_id for lease in mine)
 
-    async def heartbeat(self, owner: Owner) -> Runner | Denied:
+    async def heartbeat(self, owner: Owner, making: Making = AS_STARTED) -> Runner | Denied:
         runner = self._db.runners.get(owner.runner_id)
         if runner is None or runner.incarnation != owner.incarnation:
             return Denied(DenialReason.INCARNATION_ENDED)
-        self._db.runners[owner.runner_id] = seen = replace(runner, last_seen_at=self._db.now())
+        self._db.runners[owner.runner_id] = seen = replace(runner, last_seen_at=self._db.now(), making=making)
         return seen
 
     async def find_runner(self, runner_id: RunnerId) -> Runner | None:
@@ -152,18 +152,27 @@ def put_site(db: MemoryDatabase, site: Site) -> Site:
 
 
 def _registered(known: Runner | None, spec: RunnerSpec, now: datetime) -> Runner:
-    kept_capacity = known.capacity if known else DEFAULT_CAPACITY
+    if known is not None:
+        return replace(
+            known,
+            incarnation=spec.incarnation,
+            tenant_id=spec.tenant_id,
+            site_id=spec.site_id,
+            policy=spec.policy,
+            capacity=known.capacity if spec.capacity is None else spec.capacity,
+            last_seen_at=now,
+        )
     return Runner(
         runner_id=spec.runner_id,
         incarnation=spec.incarnation,
         tenant_id=spec.tenant_id,
         site_id=spec.site_id,
         policy=spec.policy,
-        capacity=kept_capacity if spec.capacity is None else spec.capacity,
-        cordoned=known.cordoned if known else False,
-        drain=known.drain if known else DrainMode.NONE,
+        capacity=DEFAULT_CAPACITY if spec.capacity is None else spec.capacity,
+        cordoned=False,
+        drain=DrainMode.NONE,
         last_seen_at=now,
-        revision=known.revision if known else 1,
+        revision=1,
     )
 
 

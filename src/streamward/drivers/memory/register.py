@@ -34,6 +34,8 @@ from streamward.model.runner import Runner
 from streamward.model.tenant import Tenant
 from streamward.runtime.bell import Bell
 
+_SAID_OF_RUNNERS = ("cordoned", "drain", "capacity", "make", "detector", "earlier_detector", "revision")
+
 
 class MemoryEdits:
     """The writing half of the register on a `MemoryDatabase`."""
@@ -112,7 +114,7 @@ class MemoryEdits:
             stamps["updated_at"] = self._db.now()
         made = replace(edit.after, **stamps)
         if isinstance(made, Runner):  # only what people say of it
-            flags = {name: getattr(made, name) for name in ("cordoned", "drain", "capacity", "revision")}
+            flags = {name: getattr(made, name) for name in _SAID_OF_RUNNERS}
             made = replace(self._db.runners[made.runner_id], **flags)
         self._tables[type(made)][key_of(made)] = made
         if isinstance(made, Identity) and made.role is Role.RUNNER and not made.is_live:

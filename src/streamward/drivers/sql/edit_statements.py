@@ -63,7 +63,10 @@ TABLES: dict[type[Thing], Table] = {
         parent=Site,
     ),
     Runner: Table(
-        name="runners", key="runner_id", written=("cordoned", "drain_mode", "capacity_streams"), is_dated=False
+        name="runners",
+        key="runner_id",
+        written=("cordoned", "drain_mode", "capacity_streams", "make", "detector", "earlier_detector"),
+        is_dated=False,
     ),
     Invitation: Table(
         name="invitations",
@@ -203,6 +206,9 @@ def row_of(thing: Thing) -> dict[str, Any]:
                 "cordoned": thing.cordoned,
                 "drain_mode": thing.drain,
                 "capacity_streams": thing.capacity,
+                "make": thing.make,
+                "detector": thing.detector,
+                "earlier_detector": thing.earlier_detector,
             }
         case Invitation() | Identity():
             own = {name: getattr(thing, name) for name in _columns(TABLES[type(thing)])}

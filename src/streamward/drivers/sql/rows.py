@@ -13,7 +13,7 @@ from streamward.model.camera import Camera, LeasePolicyName, Site
 from streamward.model.identity import Author, Identity, Invitation, Role
 from streamward.model.ids import Incarnation, RunnerId
 from streamward.model.register import AuditRow
-from streamward.model.runner import DrainMode, Runner
+from streamward.model.runner import DrainMode, Making, Runner
 from streamward.model.source_url import NETWORK, SourceKind
 from streamward.model.status import StreamState, StreamStatus, Substate
 from streamward.model.tenant import Tenant
@@ -83,6 +83,10 @@ def runner_of(row: Row[Any]) -> Runner:
         cordoned=row.r_cordoned,
         drain=DrainMode(row.r_drain_mode),
         last_seen_at=row.r_last_seen_at,
+        make=row.r_make,
+        detector=row.r_detector,
+        earlier_detector=row.r_earlier_detector,
+        making=Making(proven=row.r_proven_make, tried=row.r_tried_make, problem=row.r_make_problem),
         revision=row.r_revision,
     )
 

@@ -12,7 +12,7 @@ from streamward.drivers.sql.statement import RUNNER, Statement, statement
 from streamward.leases.lease import DenialReason, Denied, Owner
 from streamward.leases.store import SiteLoad
 from streamward.model.ids import CameraId, RunnerId, SiteId
-from streamward.model.runner import DEFAULT_CAPACITY, SILENT_AFTER, Runner, RunnerSpec
+from streamward.model.runner import AS_STARTED, DEFAULT_CAPACITY, SILENT_AFTER, Making, Runner, RunnerSpec
 
 _FIND = statement(f"SELECT {RUNNER.columns} FROM runners AS r WHERE r.runner_id = :runner_id", RUNNER)
 _ALL = statement(f"SELECT {RUNNER.columns} FROM runners AS r ORDER BY r.runner_id", RUNNER)
@@ -47,7 +47,11 @@ class RunnerStatements:
             f" last_seen_at = {now} WHERE r.runner_id = :runner_id {runner}",
             RUNNER,
         )
-        self.heartbeat = statement(f"UPDATE runners AS r SET last_seen_at = {now} WHERE {_IS_CURRENT} {runner}", RUNNER)
+        self.heartbeat = statement(
+            f"UPDATE runners AS r SET last_seen_at = {now}, proven_make = :proven_make,"
+            f" tried_make = :tried_make, make_problem = :make_problem WHERE {_IS_CURRENT} {runner}",
+            RUNNER,
+        )
         self.end = statement(
             "INSERT INTO incarnations AS i (runner_id, incarnation, ended_at)"
             f" VALUES (:runner_id, :incarnation, {now}) ON CONFLICT (runner_id, incarnation)"
@@ -86,8 +90,14 @@ class SqlRunners:
         self._db.ring()
         return tuple(row.l_camera_uuid for row in freed)
 
-    async def heartbeat(self, owner: Owner) -> Runner | Denied:
-        params = {"runner_id": owner.runner_id, "incarnation": owner.incarnation}
+    async def heartbeat(self, owner: Owner, making: Making = AS_STARTED) -> Runner | Denied:
+        params = {
+            "runner_id": owner.runner_id,
+            "incarnation": owner.incarnation,
+            "proven_make": making.proven,
+            "tried_make": making.tried,
+            "make_problem": making.problem,
+        }
         async with self._db.single() as connection:
             row = (await connection.execute(self._runner_sql.heartbeat, {**params, **self._db.moment()})).one_or_none()
         return Denied(DenialReason.INCARNATION_ENDED) if row is None else runner_of(row)

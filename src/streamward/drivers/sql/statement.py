@@ -28,13 +28,13 @@ _NAMES: Mapping[TypeEngine[Any], str] = {
         "camera_uuid tenant_id site_id runner_id incarnation shard_id rtsp_url state substate policy site_policy "
         "drain_mode error_code after scope sealed_credential old new address_policy subject once_key digest "
         "object_id name detector labels role author_tenant address request_id action before event_id routing_key body "
-        "invitation_id code_hash identity_id public_key login record"
+        "invitation_id code_hash identity_id public_key login record earlier_detector make_problem"
     ),
     Boolean(): "enabled do_not_process wanted cordoned is_served is_dialed is_live is_held",
     BigInteger(): "generation streamed_generation revision position",
     Integer(): (
         "capacity capacity_streams reserve_size limit held free askers asked caller place in_flight leased orphaned "
-        "unowned free_slots runners wanted_cameras waiting credential_version"
+        "unowned free_slots runners wanted_cameras waiting credential_version make proven_make tried_make"
     ),
     Double(): ("ttl soft_for steady_for tokens refill_rate reserve fps last_frame_age_s max_fps"),
     Instant(): (
@@ -75,7 +75,9 @@ CAMERA = Shape(
 )
 SITE = Shape("s", "site_id tenant_id policy address_policy capacity refill_rate updated_at revision")
 RUNNER = Shape(
-    "r", "runner_id incarnation tenant_id site_id policy capacity_streams cordoned drain_mode last_seen_at revision"
+    "r",
+    "runner_id incarnation tenant_id site_id policy capacity_streams cordoned drain_mode last_seen_at "
+    "make detector earlier_detector proven_make tried_make make_problem revision",
 )
 STATUS = Shape(
     "u",
