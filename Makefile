@@ -53,16 +53,11 @@ bench: $(VENV)/.bench ## measure, as ratios within one run
 	@scripts/postgresql
 	$(BIN)/python -m bench
 
-drills: $(VENV)/.dev ## the simulation at full size, 10 min of faulty cameras, runners killed, the API fuzzed on both databases
-	$(BIN)/streamward drill simulate --seeds 20000
-	$(BIN)/streamward drill soak --minutes 10
-	$(BIN)/streamward drill takeover --kills 20
-	$(BIN)/streamward drill takeover --how freeze --kills 5
-	$(BIN)/streamward drill takeover --how freeze --kills 5 --ttl 5 --renew-every 1
-	$(BIN)/streamward drill drain soft
-	$(BIN)/streamward drill drain hard
+drills: $(VENV)/.dev ## every drill at full size, hours of it, and one table (ONLY="cut steady" for some; docs/drills.md)
 	@scripts/postgresql
-	$(BIN)/python -m scripts.fuzz_api --examples 2000 --minutes 30
+	@scripts/rabbitmq
+	@scripts/iproute2
+	$(BIN)/python -m scripts.drills $(ONLY)
 
 clean: ## remove everything that was built or installed here
 	rm -rf $(VENV) build dist data .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
