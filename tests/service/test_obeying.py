@@ -10,7 +10,8 @@ import pytest
 
 from streamward.leases.held import Held
 from streamward.leases.logins import LoginId, LoginOutcome, Permission
-from streamward.model.ids import CameraId, Generation
+from streamward.leases.redialing import Pace
+from streamward.model.ids import CameraId, Generation, SiteId
 from streamward.model.secret import Secret
 from streamward.protocol import codec, worker_link
 from streamward.protocol.fields import ClearText
@@ -47,6 +48,13 @@ class Cameras:
 
     done: list[str] = field(default_factory=list)
     may_end: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def dialing(self) -> "Cameras":
+        return self
+
+    def set_pace(self, site_id: SiteId, pace: Pace) -> None:
+        self.done.append(f"pace {site_id} {pace.per_minute:g} {pace.burst:g}")
 
     def add(self, source: Source, *, is_muted: bool = False) -> None:
         self.done.append(f"add {source.camera_uuid}{' muted' if is_muted else ''}")
@@ -112,6 +120,13 @@ async def test_orders_about_one_camera_follow_each_other_and_hold_up_no_other():
         made.order(Unmute(camera_uuid=ONE, after=7.0), Mute(camera_uuid=ONE))
         await made.hears()
         assert made.cameras.done[3:] == ["drop cam-1", "add cam-1 muted", "unmute cam-1 7.0", "mute cam-1"]
+
+
+async def test_a_pace_is_set():
+    async with obeying() as made:
+        made.order(worker_link.SetPace(site_id="s", per_minute=30.0, burst=2.5), Mute(camera_uuid=ONE))
+        await made.hears()
+        assert made.cameras.done == ["pace s 30 2.5", "mute cam-1"]
 
 
 async def test_a_camera_that_is_not_fed_is_ended():

@@ -332,3 +332,14 @@ def test_a_dial_that_takes_long_keeps_its_place():
         assert all(each.dials for each in many)
 
     virtual_time.run(story())
+
+
+def test_a_pace_that_is_told_counts():
+    async def story() -> None:
+        recorder, dialing = Recorder(back_at=30), Dialing(clock=LoopClock(), random=Random(1))
+        dialing.set_pace(recorder.way.site_id, Pace(per_minute=60, burst=2))
+        many = [Story(recorder.dialed, way=recorder.way, dialing=dialing) for _ in range(12)]
+        await asyncio.gather(*(each.run(90) for each in many))
+        assert 39 <= max(each.dials[-1] for each in many) < 60
+
+    virtual_time.run(story())

@@ -3,6 +3,7 @@
     Manager ─ Begin ─→ Worker ─ Began →      one shard's config; then its port
             ─ Feed ──→                       absolute boot-time deadlines: both are on one host, and the latest wins
             ─ Add, Drop, Mute, Unmute ─→     one camera; Drop and Mute are answered by Stopped
+            ─ SetPace ─→                     how fast it may dial a site again
             ─ Drain, Terminate ─→            the end
             ← Told, Showing, DialEnded ─     how streams do
             ← LoginsAsked ─                  to be passed on as `POST /v1/logins`; answered by LoginsAnswered
@@ -85,6 +86,14 @@ class Unmute(Message, frozen=True, tag="unmute"):
     after: float
 
 
+class SetPace(Message, frozen=True, tag="set-pace"):
+    """Manager: dial the cameras of a site again so fast from here, and so many at once: its share, of a dial too."""
+
+    site_id: Id
+    per_minute: float
+    burst: float
+
+
 class LoginsAnswered(Message, frozen=True, tag="logins-answered"):
     """Manager: what the control plane said to LoginsAsked of that number; without an answer there is none of these."""
 
@@ -147,7 +156,7 @@ class Stopped(Message, frozen=True, tag="stopped"):
     made_until: Instant | None = None
 
 
-Order = Begin | Feed | Add | Drop | Mute | Unmute | LoginsAnswered | Drain | Terminate
+Order = Begin | Feed | Add | Drop | Mute | Unmute | SetPace | LoginsAnswered | Drain | Terminate
 Word = Began | Told | Showing | DialEnded | LoginsAsked | Stopped
 
 

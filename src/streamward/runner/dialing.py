@@ -55,6 +55,10 @@ class Dialing:
         self._queues: defaultdict[SiteId, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._vigils: dict[HostKey, _Vigil] = {}
 
+    def set_pace(self, site_id: SiteId, pace: Pace) -> None:
+        """How fast a site may be dialed from here, from now on."""
+        self._redials.set(site_id, pace, self._clock.boot())
+
     def lost(self, way: Way, failure: StreamFailure) -> None:
         """A camera could not connect to its host."""
         if way.host is not None:
@@ -82,11 +86,10 @@ class Dialing:
     async def take(self, way: Way) -> None:
         """Waits for the camera's turn to dial; those of one site go in the order in which they came."""
         async with self._queues[way.site_id]:
-            while True:
-                rest = self._redials.ask(way.site_id, self._clock.boot())
-                if not rest:
-                    return
+            rest = self._redials.ask(way.site_id, self._clock.boot())
+            while rest:
                 await asyncio.sleep(rest * self._random.uniform(1.0, 1.0 + JITTER))
+                rest = self._redials.ask(way.site_id, self._clock.boot(), again=True)
 
     def give_back(self, way: Way) -> None:
         """That dial has ended: the camera plays, or does not."""

@@ -41,6 +41,7 @@ from streamward.runner.known import KnownCameras
 from streamward.runner.manager import Manager
 from streamward.runner.manager_api import RunnerApi
 from streamward.runner.manager_parts import ManagerParts, ManagerSpec
+from streamward.runner.pacing import Pacer
 from streamward.runner.parent_link import END_WITHIN, ParentLink
 from streamward.runner.spawner import ForkSpec, Spawner
 from streamward.runner.ticket_keeper import TicketKeeper
@@ -164,6 +165,7 @@ async def _managing(around: _Around, link: ParentLink) -> AsyncIterator[Manager]
                 Service("frees", FreeWatch(around.speaker, manager), journal=journal),
                 Service("changes", ChangeWatch(around.speaker, known, manager), journal=journal),
                 Service("sites", SiteWatch(known, manager), journal=journal),
+                Service("paces", Pacer(manager.crew, known, around.speaker, clock), journal=journal),
                 Service("bulletin", Bulletin(manager, around.owner, told), journal=journal),
             ):
                 await opened.enter_async_context(service)

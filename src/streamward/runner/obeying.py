@@ -7,7 +7,8 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Protocol
 
-from streamward.model.ids import CameraId
+from streamward.leases.redialing import Pace
+from streamward.model.ids import CameraId, SiteId
 from streamward.protocol import codec, worker_link
 from streamward.protocol.events import StreamFailed
 from streamward.protocol.shards import Source
@@ -35,9 +36,17 @@ SILENT_AT_MOST = 1.0  # seconds: who says nothing is stuck
 ORPHANED_FOR = 1.0  # seconds in which a Worker without a Manager ends its connections
 
 
+class Paced(Protocol):
+    """What dials."""
+
+    def set_pace(self, site_id: SiteId, pace: Pace) -> None: ...
+
+
 class Obedient(Protocol):
     """What runs cameras."""
 
+    @property
+    def dialing(self) -> Paced: ...
     def add(self, source: Source, *, is_muted: bool = False) -> None: ...
     async def drop(self, camera_id: CameraId) -> LastWord: ...
     def mute(self, camera_id: CameraId) -> LastWord: ...
@@ -100,6 +109,8 @@ class Obeying:
         match order:
             case worker_link.Feed(leases=leases):
                 self._leases.feed(leases)
+            case worker_link.SetPace(site_id=site_id, per_minute=per_minute, burst=burst):
+                worker.dialing.set_pace(SiteId(site_id), Pace(per_minute=per_minute, burst=burst))
             case worker_link.LoginsAnswered():
                 self.control.answered(order)
             case worker_link.Drain():

@@ -68,7 +68,7 @@ class Worker:
         self._hooks = hooks.Hooks(own, others=parts.watchdogs)
         self._pipeline = Pipeline(self._hooks, clock=parts.clock)
         self._detectors = Detectors(parts.detector)
-        self._dialing = Dialing(clock=parts.clock, random=parts.random)
+        self.dialing = Dialing(clock=parts.clock, random=parts.random)
         self._expected = {CameraId(source.camera_uuid) for source in config.sources if not source.do_not_process}
         self._watched: dict[CameraId, _Watched] = {}
         self._leaving: dict[CameraId, _Watched] = {}  # what gives its connection back
@@ -159,7 +159,7 @@ class Worker:
             moved=self._moved,
         )
         backoff = Backoff(_BACKOFF, parts.random)
-        return Watcher(spec, clock=parts.clock, backoff=backoff, logins=parts.logins, dialing=self._dialing)
+        return Watcher(spec, clock=parts.clock, backoff=backoff, logins=parts.logins, dialing=self.dialing)
 
     async def drop(self, camera_id: CameraId) -> LastWord:
         """Watches a camera no more; the others notice nothing. Who asks twice waits twice."""

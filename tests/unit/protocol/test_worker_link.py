@@ -29,6 +29,7 @@ HELD = Held(generation=Generation(3), deadline=12.5, told_at=START, asked=5.0, s
         worker_link.Drop(camera_uuid="cam-1", epoch=2),
         worker_link.Mute(camera_uuid="cam-1"),
         worker_link.Unmute(camera_uuid="cam-1", after=7.5),
+        worker_link.SetPace(site_id="site-1", per_minute=40.8, burst=3.4),
         worker_link.Drain(),
         worker_link.Terminate(),
     ],
