@@ -8,7 +8,7 @@ A probe may take longer than a second; the next one is not kept waiting for it.
 
 from dataclasses import dataclass, field
 
-from streamward.model.stream_error import StreamFailure
+from streamward.model.stream_error import StreamErrorCode, StreamFailure
 
 PROBE_EVERY = 1.0  # seconds
 
@@ -34,8 +34,9 @@ class AwayHosts:
     _away: dict[HostKey, _Away] = field(default_factory=dict)
 
     def lost(self, host: HostKey, failure: StreamFailure, now: float) -> None:
-        """A camera could not connect."""
-        self._away.setdefault(host, _Away(failure, now + PROBE_EVERY))
+        """A camera could not connect. One who was silent was asked seconds ago, and may have come back since."""
+        is_old = failure.code is StreamErrorCode.TCP_TIMEOUT
+        self._away.setdefault(host, _Away(failure, now if is_old else now + PROBE_EVERY))
 
     def why(self, host: HostKey) -> StreamFailure | None:
         """Why a host is away; None: it is not."""

@@ -22,8 +22,14 @@ def test_a_host_is_away_from_the_first_failure_until_it_answers():
 
 def test_it_is_probed_once_a_second():
     hosts = AwayHosts()
-    hosts.lost(HERE, SILENT, 10.0)
+    hosts.lost(HERE, REFUSED, 10.0)
     assert hosts.rest(HERE, 10.25) == PROBE_EVERY - 0.25
     assert hosts.rest(HERE, 12.0) == 0.0
     hosts.probing(HERE, 12.0)
     assert hosts.rest(HERE, 12.0) == PROBE_EVERY
+
+
+def test_one_that_was_silent_is_probed_at_once():
+    hosts = AwayHosts()
+    hosts.lost(HERE, SILENT, 10.0)
+    assert hosts.rest(HERE, 10.0) == 0.0
