@@ -256,6 +256,31 @@ def reconfig(
 
 
 @app.command()
+def bluegreen(
+    *,
+    times: Annotated[int, typer.Option(min=0, help="How often the Workers of every runner are replaced.")] = 3,
+    kills: Annotated[int, typer.Option(min=0, help="How often more, with the old Worker killed on the way.")] = 0,
+    cameras: Cameras = 12,
+    runners: Runners = 2,
+    seed: Seed = None,
+    database: Database = None,
+    amqp: Amqp = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Replace the Workers of a fleet that runs, and count the pictures that this costs each camera.
+
+    Pictures are told by what the recorder paints into them, connections by the recorder. Starts a fleet of its own.
+    Exits with 1 if an objective was missed.
+    """
+    from streamward.drills.bluegreen.run import BluegreenSpec, main
+    from streamward.drills.takeover.fleet import FleetSpec
+
+    made = FleetSpec(folder=Path(), cameras=cameras, runners=runners, database=_database(database), amqp=_broker(amqp))
+    sys.exit(main(BluegreenSpec(fleet=made, times=times, kills=kills, seed=seed, data=data), as_json=as_json))
+
+
+@app.command()
 def steady(
     *,
     minutes: Annotated[float | None, typer.Option(min=0.1, help="How long the weather is bad.  [default: 10]")] = None,

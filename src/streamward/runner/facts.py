@@ -60,6 +60,15 @@ class WorkerSpawn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerBegan:
+    """A Worker has taken a shard, and serves on that port."""
+
+    shard_id: str
+    pid: int
+    port: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerNotSpawned:
     """A Worker could not be started; it is tried again."""
 

@@ -36,13 +36,14 @@ from streamward.model.ids import CameraId, Generation, ShardId
 from streamward.model.runner import DrainMode
 from streamward.model.status import StreamState, Substate
 from streamward.model.stream_error import StreamErrorCode
-from streamward.protocol.events import first_epoch
+from streamward.protocol.events import StreamFailed, first_epoch
 from streamward.protocol.leases import CamerasAcquired, CamerasReleased, ReleaseAll, RunnerFlags
 from streamward.protocol.logins import AskLogins, LoginAnswers
 from streamward.protocol.runner_link import Reply
 from streamward.protocol.spawning import Exited
 from streamward.protocol.streams import StreamReport
 from streamward.protocol.worker_link import (
+    Began,
     DialEnded,
     LoginsAnswered,
     LoginsAsked,
@@ -288,10 +289,7 @@ class Manager:
     def _heard(self, seat: Seat, word: Word) -> None:
         match word:
             case Told(reports=reports, failures=failures):
-                self.reports.update({CameraId(report.camera_uuid): report for report in reports})
-                for failure in failures:
-                    if failure.code == StreamErrorCode.DETECTOR_FAILED:
-                        self.staffing.failed(seat.shard_id, f"its detector fails: {failure.detail}")
+                self._told(seat, reports, failures)
                 return
             case DialEnded(camera_uuid=camera_uuid):
                 self.dials.ended(CameraId(camera_uuid))
@@ -302,11 +300,19 @@ class Manager:
                 return
             case Stopped(camera_uuid=camera_uuid, last_arrived=last_arrived, made_until=made_until):
                 self._stopped(CameraId(camera_uuid), made_until, spoken=last_arrived or 0.0)
+            case Began(pid=pid, port=port):
+                self._parts.journal.record(facts.WorkerBegan(shard_id=seat.shard_id or SPARE, pid=pid, port=port))
             case Showing(camera_uuid=camera_uuid):
                 running = seat.cameras.get(CameraId(camera_uuid))
                 generation = 0 if running is None else running.generation
                 self._parts.journal.record(facts.StreamShown(camera_id=CameraId(camera_uuid), version=generation))
         self.poke()
+
+    def _told(self, seat: Seat, reports: list[StreamReport], failures: list[StreamFailed]) -> None:
+        self.reports.update({CameraId(report.camera_uuid): report for report in reports})
+        for failure in failures:
+            if failure.code == StreamErrorCode.DETECTOR_FAILED:
+                self.staffing.failed(seat.shard_id, f"its detector fails: {failure.detail}")
 
     async def _pass_on(self, seat: Seat, asked: LoginsAsked) -> None:
         owner = self._holder.owner
