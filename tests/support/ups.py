@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tests.support.bearers import bearers
 from tests.support.labs import children_of
 from tests.support.processes import COMMAND, environment, run
 
@@ -73,12 +74,7 @@ class UpProcess:
 
     def left(self) -> list[int]:
         """Processes that have this fleet's folder in their environment."""
-        return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit() and self._is_ours(entry)]
-
-    def _is_ours(self, entry: Path) -> bool:
-        with contextlib.suppress(OSError):
-            return f"STREAMWARD_DATA={self.data}".encode() in (entry / "environ").read_bytes()
-        return False
+        return bearers(f"STREAMWARD_DATA={self.data}")
 
 
 @contextlib.contextmanager

@@ -1,11 +1,14 @@
 """`streamward drill takeover`, small: what must never happen is judged here, how fast it is is judged by the drill."""
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
+from tests.support.bearers import bearers
+from tests.support.labs import until
 from tests.support.namespaces import need_namespaces
-from tests.support.processes import run
+from tests.support.processes import COMMAND, environment, run
 
 
 def drilled(tmp_path: Path, *args: str) -> dict[str, Any]:
@@ -35,6 +38,18 @@ def test_cameras_of_a_runner_that_is_cut_off_stream_at_another(tmp_path: Path) -
     need_namespaces()
     told = drilled(tmp_path, "takeover", "--how", "cut", "--kills", "1", "--ttl", "5", "--renew-every", "1")
     assert "tree gone, leases given back" not in told["parts"]
+
+
+def test_a_drill_that_is_killed_takes_its_processes_with_it(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    command = [*COMMAND, "drill", "takeover", "--cameras", "3", "--data", str(kept)]
+    with subprocess.Popen(command, env=environment(tmp_path / "data"), stderr=subprocess.PIPE) as drill:
+        assert drill.stderr is not None
+        assert b"2 runners start" in drill.stderr.readline()
+        until(lambda: [*kept.glob("*/runner-b.*.log")])
+        assert len(bearers(f"STREAMWARD_DATA={kept}/")) > 3
+        drill.kill()
+    until(lambda: not bearers(f"STREAMWARD_DATA={kept}/"))
 
 
 def test_cameras_of_a_drained_runner_are_handed_over(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import contextlib
 import http.client
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -42,7 +43,10 @@ class ProcessFailed(StreamwardError):
 
 
 class Role:
-    """One process; what it says and what it logs are kept in the folder."""
+    """One process; what it says and what it logs are kept in the folder.
+
+    It dies with us, where there is a `setpriv`. The kernel watches the thread that starts it: that has to be the first.
+    """
 
     def __init__(
         self,
@@ -57,7 +61,7 @@ class Role:
         self._out, self._log = (folder / f"{called or name}.{kind}" for kind in ("out", "log"))
         with self._out.open("wb") as out, self._log.open("wb") as log:
             self.process = subprocess.Popen(  # noqa: S603 - our own program
-                [*within, *COMMAND, name, *args],
+                [*_dying(), *within, *COMMAND, name, *args],
                 env=environment,
                 cwd=folder,
                 stdin=subprocess.DEVNULL,
@@ -160,6 +164,12 @@ def ran(drill: Coroutine[Any, Any, Outcome]) -> Outcome:
         while isinstance(first, ExceptionGroup):
             first = first.exceptions[0]
         raise first from group
+
+
+def _dying() -> tuple[str, ...]:
+    """What a command begins with whose process is to die with us: one of many threads must not do more than fork."""
+    found = shutil.which("setpriv")
+    return () if found is None else (found, "--pdeathsig", "KILL")
 
 
 def minted(*args: str, folder: Path, environment: dict[str, str]) -> str:

@@ -112,7 +112,7 @@ class Drill:
         """Starts those that are dead; every other time it waits until all is well."""
         for each in self._fleet.spec.runner_ids:
             if self._fleet.runners[each].role.process.poll() is not None:
-                await asyncio.to_thread(self._fleet.start_runner, each)
+                self._fleet.start_runner(each)
         if self._random.random() < 0.5:
             with contextlib.suppress(TimeoutError):
                 await self._sink.until(self._sink.is_steady, "the fleet to be steady")

@@ -98,7 +98,7 @@ class Soak:
 
     async def _watched(self, bus: Bus) -> Ends:
         """The Worker's life, with somebody who listens to it."""
-        worker = await asyncio.to_thread(self._plant.start_worker)
+        worker = self._plant.start_worker()
         async with _meanwhile(self._take(bus, QUEUE), self._take(bus, STATES), self._ask()):
             ready_after = await self._ready(worker)
             async with _meanwhile(self._sample(worker), self._show()):

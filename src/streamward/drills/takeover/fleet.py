@@ -68,7 +68,7 @@ class Fleet:
             self._tie(runner_id)
 
     def start_runner(self, runner_id: str) -> None:
-        """A runner from its parent down; also when it was there before."""
+        """A runner from its parent down, by our first thread; also when it was there before."""
         ours = {
             "IDENTITY": str(self._identity(runner_id)),
             "CONTROL_URL": self.control_ways[runner_id].url if self.spec.is_wired else self.desk.url,

@@ -104,7 +104,7 @@ class Drill:
         match self._spec.how:
             case How.KILL:
                 await asyncio.to_thread(self._fleet.runners[victim].role.end)
-                await asyncio.to_thread(self._fleet.start_runner, victim)
+                self._fleet.start_runner(victim)
             case How.FREEZE | How.CUT as how:
                 beyond = struck + 1.5 * self._spec.fleet.ttl - self._clock.boot()
                 await asyncio.sleep(max(0.0, beyond))

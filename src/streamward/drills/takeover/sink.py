@@ -72,7 +72,7 @@ class Sink:
     async def start_runners(self) -> None:
         """All of the fleet; returns when it is steady."""
         for runner_id in self._fleet.spec.runner_ids:
-            await asyncio.to_thread(self._fleet.start_runner, runner_id)
+            self._fleet.start_runner(runner_id)
         await self.until(self.is_steady, "the fleet to be steady")
 
     async def until(self, is_so: Callable[[], bool], what: str) -> None:
