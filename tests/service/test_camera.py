@@ -11,6 +11,7 @@ from streamward.model.stream_error import StreamErrorCode, StreamFailure
 from streamward.model.video import VideoCodec
 from streamward.nvr.spec import Access
 from tests.support.cameras import dial, watched
+from tests.support.news import PATIENCE
 from tests.support.plants import at
 from tests.support.recorders import ADA, WRONG, a_recorder
 
@@ -87,6 +88,34 @@ class Mute(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.gone.set()
+
+
+class Hasty(Mute):
+    """Hangs up on everybody, or only on who says something."""
+
+    def __init__(self, *, hears_first: bool) -> None:
+        super().__init__()
+        self._hears_first = hears_first
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        if not self._hears_first:
+            transport.close()
+
+    def data_received(self, data: bytes) -> None:
+        self._transport.close()
+
+
+async def test_one_who_hangs_up_on_everybody_is_not_there():
+    async with asyncio.timeout(PATIENCE):
+        while not (failed := await dial_at(Hasty(hears_first=False))).is_unreachable:
+            pass  # a busy machine: the hanging up was not seen in time
+    assert failed.code is StreamErrorCode.TCP_REFUSED
+
+
+async def test_one_who_hangs_up_when_he_is_told_the_camera_is_there():
+    failed = await dial_at(Hasty(hears_first=True))
+    assert (failed.code, failed.is_unreachable) == (StreamErrorCode.TCP_REFUSED, False)
 
 
 async def dial_at(mute: Mute, *, credential: Credential | None = None) -> StreamFailure:

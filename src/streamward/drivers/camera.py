@@ -14,7 +14,7 @@ import errno
 import functools
 import socket
 import ssl
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from streamward.drivers import local, names
@@ -29,6 +29,8 @@ from streamward.vision.hosts import HostKey
 
 CONNECT_WITHIN = 4.5  # seconds for each of: resolve, connect, shake hands
 DIAL_WITHIN = 7.5  # seconds until the camera plays
+HANGS_UP_WITHIN = 0.2  # seconds: who is there does not
+PROBE_WITHIN = 1.0  # seconds for the probe after a dial that was cut
 _PORTS = {SourceKind.RTSP: 554, SourceKind.RTSPS: 322}
 _NO_ANSWER = {errno.EHOSTUNREACH, errno.EHOSTDOWN, errno.ENETUNREACH, errno.ETIMEDOUT}
 
@@ -84,7 +86,9 @@ async def watch(
             await connection.played
         return await connection.ended
     except DialFailed as failed:
-        return failed.failure
+        if connection is None or not connection.is_unanswered:
+            return failed.failure
+        return replace(failed.failure, is_unreachable=not await _is_there(camera))
     except TimeoutError:
         if connection is None:
             return _SLOW
@@ -97,12 +101,35 @@ async def watch(
 
 
 async def probe(camera: CameraAddress) -> bool:
-    """Whether somebody answers where the camera is; nothing is said to them."""
+    """Whether somebody is where the camera is who does not hang up at once; nothing is said to them.
+
+    Whoever forwards a port takes every connection, and hangs up when nobody is behind it.
+    """
     try:
-        (await _dialed(camera)).close()
+        dialed = await _dialed(camera)
     except DialFailed as failed:
         return not failed.failure.is_unreachable  # whatever else is wrong, a dial tells better
-    return True
+    with dialed:
+        return not await _is_hung_up(dialed)
+
+
+async def _is_there(camera: CameraAddress) -> bool:
+    """Whether one who hung up before a word does not do so to everybody."""
+    try:
+        async with asyncio.timeout(PROBE_WITHIN):
+            return await probe(camera)
+    except TimeoutError:
+        return True
+
+
+async def _is_hung_up(dialed: socket.socket) -> bool:
+    try:
+        async with asyncio.timeout(HANGS_UP_WITHIN):
+            return not await asyncio.get_running_loop().sock_recv(dialed, 1)
+    except TimeoutError:
+        return False
+    except OSError:
+        return True
 
 
 async def _connected(

@@ -235,6 +235,11 @@ class RtspConnection(asyncio.Protocol):
         is_open = self._client.is_login_open and not failure.is_login_refused
         return replace(failure, is_login_open=is_open)
 
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether the first thing that was said is still all that was said."""
+        return self._client.state is ClientState.OPTIONS and not self._client.is_login_open
+
     def _end(self, failure: StreamFailure) -> None:
         if not self.played.done():
             self.played.set_exception(DialFailed(self.judged(failure)))
