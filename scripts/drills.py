@@ -61,6 +61,8 @@ PLANS = (
     Plan("splitbrain-stop", 4, "streamward drill splitbrain --rounds 10 --on-control-loss stop"),
     Plan("splitbrain-rabbitmq", 4, "streamward drill splitbrain --rounds 10 --amqp setting", has_broker=True),
     Plan("reconfig", 2, "streamward drill reconfig --times 5"),
+    Plan("dialstorm", 2, "streamward drill dialstorm"),
+    Plan("reboot", 3, "streamward drill reboot"),
     Plan("steady", 11, "streamward drill steady --minutes 10"),
     Plan("leftovers", 8, "streamward drill leftovers --kills 100"),
     Plan("fuzz", 60, "scripts.fuzz_api --examples 2000 --minutes 30"),

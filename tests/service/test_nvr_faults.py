@@ -51,6 +51,15 @@ async def test_a_recorder_that_refuses_has_nobody_at_its_port_until_it_is_over()
         await back(nvr, "cam-1")
 
 
+async def test_a_slow_recorder_hears_each_request_later():
+    async with a_recorder() as nvr:
+        await nvr.set(faults.Slow(seconds=0.1))
+        began = asyncio.get_running_loop().time()
+        async with watching(nvr.url("cam-1")) as seen:
+            await played(seen)
+        assert asyncio.get_running_loop().time() - began >= 0.3  # it heard three requests at least
+
+
 async def test_one_camera_that_refuses_cuts_whoever_names_it_and_no_other():
     async with a_recorder() as nvr:
         await nvr.set(faults.Refuse(), camera="cam-1")

@@ -8,10 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
+from streamward.cli.drill_storm import dialstorm, reboot
 from streamward.cli.options import AsJson, group
 from streamward.model.runner import DrainMode
 
 app = group("Runs a drill and prints what was measured.")
+app.command()(dialstorm)
+app.command()(reboot)
 
 Cameras = Annotated[int, typer.Option(min=1, max=256, help="Simulated cameras.")]
 Runners = Annotated[int, typer.Option(min=2, max=26, help="Runners, each with room for twice as many cameras.")]

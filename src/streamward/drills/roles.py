@@ -182,11 +182,19 @@ def minted(*args: str, folder: Path, environment: dict[str, str]) -> str:
     return ended.stdout.decode().strip()
 
 
-def call(method: str, url: str, *, body: bytes | None = None, token: str | None = None, is_forced: bool = False) -> Any:
+def call(
+    method: str,
+    url: str,
+    *,
+    body: bytes | None = None,
+    kind: str = "application/json",
+    token: str | None = None,
+    is_forced: bool = False,
+) -> Any:
     """One request, if need be whatever the state of what it changes; the answer's JSON, or ProcessFailed."""
     place = urlsplit(url)
     connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=SERVED_WITHIN)
-    headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
+    headers = {"Content-Type": kind} | ({"Authorization": f"Bearer {token}"} if token else {})
     headers |= {"If-Match": "*"} if is_forced else {}
     path = f"{place.path}?{place.query}" if place.query else place.path
     try:

@@ -9,7 +9,7 @@ from typing import cast
 
 from streamward.nvr.camera import Shot
 from streamward.nvr.desk import Desk
-from streamward.nvr.faults import STEPS, Step
+from streamward.nvr.faults import STEPS, Slow, Step
 from streamward.nvr.recorder import Recorder
 from streamward.nvr.tally import Deed
 from streamward.nvr.viewer import Viewer
@@ -86,6 +86,15 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """The client spoke."""
+        slow = self._recorder.board.find(Slow, self.camera)
+        if slow is None:
+            self._take(data)
+        else:
+            self._loop.call_later(slow.seconds, self._take, data)
+
+    def _take(self, data: bytes) -> None:
+        if self._transport.is_closing():
+            return
         now = self._heard_at = self._loop.time()
         effects = self._server.receive(data, now)
         if self._recorder.board.is_away(self.camera, now) and self._session is None:

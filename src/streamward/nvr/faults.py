@@ -55,6 +55,12 @@ class Mute(_Fault, frozen=True, kw_only=True):
     after: Step
 
 
+class Slow(_Fault, frozen=True, kw_only=True):
+    """Each request is heard so much later."""
+
+    seconds: Annotated[float, msgspec.Meta(gt=0, le=60)] = 0.5
+
+
 class Trickle(_Fault, frozen=True, kw_only=True):
     """After this step whatever is sent goes out byte by byte."""
 
@@ -179,6 +185,7 @@ class FpsChange(_Fault, frozen=True, kw_only=True):
 Fault = (
     Refuse
     | Mute
+    | Slow
     | Trickle
     | RtcpOnly
     | Frozen

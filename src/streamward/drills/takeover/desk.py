@@ -1,6 +1,7 @@
 """The control plane as a drill sees it: an operator's calls, with a token of its own."""
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -39,6 +40,12 @@ class Desk:
         """Something new."""
         return call("POST", f"{self.url}{path}", body=msgspec.json.encode(message), token=self.token)
 
+    def bring(self, cameras: list[dict[str, Any]]) -> None:
+        """Many cameras, all at once; told twice they are the same."""
+        lines = b"".join(msgspec.json.encode(each) + b"\n" for each in cameras)
+        place = f"{self.url}/v1/cameras/import"
+        self._insist(lambda: call("POST", place, body=lines, kind="application/x-ndjson", token=self.token))
+
     def change(self, path: str, message: dict[str, Any]) -> None:
         """Something that is there, whatever its state."""
         call("PATCH", f"{self.url}{path}", body=msgspec.json.encode(message), token=self.token, is_forced=True)
@@ -48,12 +55,15 @@ class Desk:
         call("DELETE", f"{self.url}{path}", token=self.token, is_forced=True)
 
     def _read(self, path: str, kind: type[Any]) -> Any:
+        told = self._insist(lambda: call("GET", f"{self.url}{path}", token=self.token))
+        return codec.decode(msgspec.json.encode(told), kind)
+
+    def _insist(self, asked: Callable[[], Any]) -> Any:
         """Asks again for a while: a database that is busy just now is no failure of the drill."""
         last = time.monotonic() + ENDED_WITHIN
         while True:
             try:
-                told = call("GET", f"{self.url}{path}", token=self.token)
-                return codec.decode(msgspec.json.encode(told), kind)
+                return asked()
             except ProcessFailed:
                 if time.monotonic() > last or self._control.process.poll() is not None:
                     raise

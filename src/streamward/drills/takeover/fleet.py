@@ -2,7 +2,7 @@
 
 import contextlib
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -30,6 +30,7 @@ class FleetSpec:
     folder: Path
     cameras: int = 12
     key_every: int | None = None  # seconds, and who dials waits for the next one; None: the recorder sends the latest
+    fps: int | None = None  # pictures a second; None: the recorder's usual
     spare: int = 0  # more that the recorder has and nobody knows
     runners: int = 2
     ttl: float = 8.0  # seconds
@@ -86,8 +87,14 @@ class Fleet:
 
     def add_camera(self, camera: str) -> None:
         """Makes one of the recorder's known."""
-        url = self.recorder.url(camera)
-        self.desk.add("/v1/cameras", {"camera_uuid": camera, "site_id": SITE, "rtsp_url": url})
+        self.desk.add("/v1/cameras", self._described(camera))
+
+    def add_cameras(self, cameras: Iterable[str]) -> None:
+        """Makes several known at once."""
+        self.desk.bring([self._described(camera) for camera in cameras])
+
+    def _described(self, camera: str) -> dict[str, str]:
+        return {"camera_uuid": camera, "site_id": SITE, "rtsp_url": self.recorder.url(camera)}
 
     def freeze(self, runner_id: str) -> None:
         """Everything of a runner stands still, but not on a lock that others need."""
@@ -197,12 +204,14 @@ def fleet(spec: FleetSpec) -> Iterator[Fleet]:
 
 
 def _nvr_args(spec: FleetSpec, host: str) -> tuple[str, ...]:
+    fps = () if spec.fps is None else ("--fps", str(spec.fps))
     keys = () if spec.key_every is None else ("--key-every", str(spec.key_every), "--no-prompt")
     return (
         "--cameras",
         f"{spec.cameras + spec.spare}",
         *_SIZE,
         *keys,
+        *fps,
         "--host",
         host,
         "--port",
