@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from streamward.model.ids import CameraId, Generation
 from streamward.model.secret import Secret
 from streamward.protocol.fields import ClearText
@@ -13,6 +15,7 @@ from streamward.runner.known import KnownCameras
 from tests.support.builders import START
 from tests.support.granted import ONE, SITE, a_source, granted
 
+FORBIDDEN = Problem(title="Forbidden", status=403, detail="no", reason="wrong-role")
 RULES = SourceRules(allow=["10.0.0.0/8"], kinds=["file"])
 
 
@@ -44,9 +47,9 @@ async def test_a_camera_can_be_dialed_when_its_site_s_rules_are_known():
     control = FakeControl()
     known = KnownCameras(control)
     known.granted(granted(a_source()))
-    assert (known.revision(ONE), known.missing_sites()) == (None, {SITE})
+    assert (known.revision(ONE), known.sites(is_missing=True)) == (None, {SITE})
     await known.reread_site(SITE)
-    assert (known.revision(ONE), known.missing_sites(), known.sites) == (1, set(), {SITE})
+    assert (known.revision(ONE), known.sites(is_missing=True), known.sites()) == (1, set(), {SITE})
     source = known.source(ONE, generation=Generation(3), epoch=4, is_dial_paid=True)
     assert (source.generation, source.epoch, source.max_fps, source.allow) == (3, 4, 3.0, ["10.0.0.0/8"])
     assert source.password == ClearText(Secret("hunter2"))
@@ -103,6 +106,37 @@ async def test_a_change_that_cannot_be_read_yet_is_said_to_be_unread():
     away = Problem(title="Unavailable", status=503, detail="later", reason="away")
     gone = Problem(title="Not found", status=404, detail="gone", reason="unknown")
     answers = []
-    for control.source in (None, away, gone, a_source()):
+    for control.source in (None, away, gone, FORBIDDEN, a_source()):
         answers.append(await known.reread(ONE))
-    assert answers == [False, False, True, True]
+    assert answers == [False, False, False, True, True], "a lease that lapsed for a moment may come back"
+
+
+async def test_a_camera_whose_new_credential_nobody_can_open_is_dialed_no_more():
+    control = FakeControl(source=Problem(title="Locked", status=409, detail="lost", reason="credential-lost"))
+    known = KnownCameras(control)
+    known.granted(granted(a_source()))
+    await known.reread_site(SITE)
+    assert await known.reread(ONE)
+    assert known.revision(ONE) is None
+
+
+async def test_a_camera_that_moved_to_another_site_is_under_that_one_s_rules():
+    control = FakeControl(source=msgspec.structs.replace(a_source(), site_id="site-2"))
+    known = KnownCameras(control)
+    known.granted(granted(a_source()))
+    await known.reread_site(SITE)
+    assert await known.reread(ONE)
+    assert (known.sites(), known.sites(is_missing=True), known.revision(ONE)) == ({"site-2"}, set(), 2)
+
+
+async def test_what_is_not_kept_is_forgotten_with_its_rules():
+    known = KnownCameras(FakeControl())
+    known.granted(granted(a_source()))
+    await known.reread_site(SITE)
+    known.keep({ONE})
+    assert known.revision(ONE) == 1
+    known.keep(set())
+    assert (list(known), known.owned(ONE), known.sites()) == ([], None, set())
+    assert await known.reread(ONE)
+    known.granted(granted(a_source()))
+    assert known.sites(is_missing=True) == {SITE}

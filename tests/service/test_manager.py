@@ -5,6 +5,7 @@ import signal
 import pytest
 
 from streamward.leases.supervision import MOST_RESTARTS
+from streamward.model.ids import SiteId
 from streamward.model.status import Substate
 from streamward.protocol.spawning import Exited
 from tests.support.granted import ONE
@@ -46,3 +47,21 @@ async def test_a_camera_that_was_given_up_is_told_as_often_as_others():
             host.manager.reports = {}
             host.clock.advance(0.25)
         assert [report.substate for report in told] == [Substate.DEGRADED] * 2, "at once, and after five seconds"
+
+
+async def test_a_camera_that_was_lost_is_forgotten_with_its_password():
+    async with a_host() as host:
+        await host.manager.tick()
+        assert list(host.known) == [ONE]
+        host.clock.advance(5.0)
+        host.loses()
+        await host.manager.tick()
+        assert list(host.known) == []
+        assert host.manager.counts.shards == 0
+
+
+async def test_a_camera_that_moved_to_a_site_of_others_is_given_back():
+    async with a_host(site=SiteId("site-2")) as host:
+        await host.manager.tick()
+        assert host.manager.counts.desired == 0
+        assert [named.camera_id for named in host.talk.released(host.clock.boot())] == [ONE]

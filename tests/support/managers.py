@@ -3,8 +3,11 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
+from streamward.leases.holder import AskKind
+from streamward.model.ids import SiteId
 from streamward.protocol.shards import ShardConfig
 from streamward.runner.known import KnownCameras
 from streamward.runner.manager import Manager
@@ -13,7 +16,7 @@ from streamward.runtime.journal import Journal
 from tests.support.builders import START
 from tests.support.clocks import ManualClock
 from tests.support.granted import ONE, a_source, granted
-from tests.support.holder_talk import holding
+from tests.support.holder_talk import holding, renewed
 from tests.support.nursery import Nursery
 
 
@@ -30,14 +33,17 @@ class Silence:
 class Host:
     """A Manager that holds one camera, and what it is in."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, site: SiteId | None = None) -> None:
         self.clock = ManualClock(START)
         self.clock.advance(10.0)
         self.known = KnownCameras(Silence())
         self.known.granted(granted(a_source()))
         self.nursery = Nursery()
+        self.talk = holding(ONE, now=10.0)
+        spec = self.talk.holder.spec
+        self.talk.holder.spec = replace(spec, runner=replace(spec.runner, site_id=site))
         parts = ManagerParts(
-            holder=holding(ONE, now=10.0).holder,
+            holder=self.talk.holder,
             control=Silence(),
             known=self.known,
             spawner=self.nursery,
@@ -46,6 +52,12 @@ class Host:
             log=2,
         )
         self.manager = Manager(ManagerSpec(template=ShardConfig(runner_id="r1", shard_id="none", sources=[])), parts)
+
+    def loses(self) -> None:
+        """The control plane says that the camera is another's."""
+        now = self.clock.boot()
+        assert AskKind.RENEW in self.talk.poll(now)
+        self.talk.answer(AskKind.RENEW, renewed(now=now, lost=(ONE,)), now=now)
 
     async def staffed(self) -> int:
         """Looks until its shard has a Worker; returns that one's number."""
@@ -60,8 +72,8 @@ class Host:
 
 
 @contextlib.asynccontextmanager
-async def a_host() -> AsyncIterator[Host]:
-    host = Host()
+async def a_host(*, site: SiteId | None = None) -> AsyncIterator[Host]:
+    host = Host(site=site)
     yield host
     await host.manager.close()
     host.nursery.close()

@@ -137,7 +137,7 @@ class Holder:
     making: Making = AS_STARTED  # told with each beat
     _held: dict[CameraId, Held] = field(default_factory=dict)
     _stamped_until: dict[CameraId, tuple[Generation, datetime]] = field(default_factory=dict)  # also of what was lost
-    _giving_back: dict[CameraId, Named] = field(default_factory=dict)
+    giving_back: dict[CameraId, Named] = field(default_factory=dict)
     _given_back: dict[CameraId, Generation] = field(default_factory=dict)
     _channels: dict[AskKind, _Channel] = field(default_factory=lambda: {kind: _Channel() for kind in AskKind})
     _numbers: int = 0
@@ -185,7 +185,7 @@ class Holder:
         """Forgets everything: the process stops."""
         self.state = HolderState.ENDED
         self._held.clear()
-        self._giving_back.clear()
+        self.giving_back.clear()
 
     def next_due(self) -> float:
         """When `due` has something to do at the latest, if no answer comes before."""
@@ -266,7 +266,7 @@ class Holder:
                 # Also with nothing to name: the answer tells of leases whose grant was never heard of.
                 return Renewal(owner=self.owner, leases=named), self.spec.renew_every
             case AskKind.RELEASE:
-                leases = tuple(self._giving_back.values())
+                leases = tuple(self.giving_back.values())
                 return (Releasing(self.owner, leases), 0.5) if leases else (None, math.inf)
             case AskKind.ACQUIRE:
                 limit = self._free_slots()
@@ -277,7 +277,7 @@ class Holder:
     def _free_slots(self) -> int:
         if self.state is HolderState.LEAVING or self._flags.cordoned or self._flags.drain is not DrainMode.NONE:
             return 0
-        return self._flags.capacity - len(self._held) - len(self._giving_back)
+        return self._flags.capacity - len(self._held) - len(self.giving_back)
 
     def _gives_up_at(self, ask: Ask) -> float:
         return ask.sent + self.spec.answer_within
@@ -291,7 +291,7 @@ class Holder:
         for lease in acquired.leases:
             if lease.generation <= self._given_back.get(lease.camera_id, 0):
                 continue
-            self._giving_back.pop(lease.camera_id, None)
+            self.giving_back.pop(lease.camera_id, None)
             self._extend(ask, lease, at=acquired.at, now=now)
         if acquired.more:
             self._channels[AskKind.ACQUIRE].due = now
@@ -326,7 +326,7 @@ class Holder:
         The latter was stamped, perhaps before the database's clock went back: the store cannot know until when.
         """
         for named in unlisted:
-            if named.camera_id not in self._held and named.camera_id not in self._giving_back:
+            if named.camera_id not in self._held and named.camera_id not in self.giving_back:
                 self._give_back(replace(named, made_until=self._stamped(named.camera_id, named.generation)))
 
     def _stamped(self, camera_id: CameraId, generation: Generation | None) -> datetime | None:
@@ -335,7 +335,7 @@ class Holder:
         return until if known == generation else None
 
     def _give_back(self, named: Named) -> None:
-        self._giving_back[named.camera_id] = named
+        self.giving_back[named.camera_id] = named
         self._given_back[named.camera_id] = max(
             named.generation or Generation(0), self._given_back.get(named.camera_id, Generation(0))
         )
@@ -344,12 +344,12 @@ class Holder:
     def _forget_given_back(self, ask: Ask) -> None:
         assert isinstance(ask.body, Releasing)
         for named in ask.body.leases:
-            if self._giving_back.get(named.camera_id) == named:
-                del self._giving_back[named.camera_id]
+            if self.giving_back.get(named.camera_id) == named:
+                del self.giving_back[named.camera_id]
         self._end_if_left()
 
     def _end_if_left(self) -> None:
-        if self.state is HolderState.LEAVING and not self._held and not self._giving_back:
+        if self.state is HolderState.LEAVING and not self._held and not self.giving_back:
             self.end()
 
     def _drain(self, now: float) -> None:

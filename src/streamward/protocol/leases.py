@@ -64,7 +64,8 @@ class CameraLease(Message, frozen=True):
 class CameraSource(Message, frozen=True):
     """Control plane, to the runner that holds the camera's lease only: where to dial, and what to log in with.
 
-    `credential_version` rises when user or password change. Without a `detector` the runner's own looks at it.
+    `credential_version` rises when user or password change. Without a `detector` the runner's own looks at it. A camera
+    may have moved to another site since it was granted.
     """
 
     rtsp_url: str
@@ -73,6 +74,7 @@ class CameraSource(Message, frozen=True):
     credential_version: int
     detector: str | None = None
     max_fps: float | None = None
+    site_id: str | None = None
 
 
 class GrantedLease(CameraLease, frozen=True):

@@ -5,6 +5,7 @@ have ended; one camera for each.
 """
 
 import asyncio
+from collections.abc import Collection
 
 from streamward.leases.dialing import DialRefusal
 from streamward.leases.policy import RENEW_TIMEOUT
@@ -86,6 +87,11 @@ class DialTokens:
             known.pop(camera_id, None)
         self._unspent.discard(camera_id)
         self._ended.discard(camera_id)
+
+    def keep(self, cameras: Collection[CameraId]) -> None:
+        """Forgets all others."""
+        for camera_id in {*self._has, *self._ask_at, *self._asked, *self._crowded}.difference(cameras):
+            self.forget(camera_id)
 
     async def tell(self) -> None:
         """Says which dials have ended; one that cannot be told ends by itself."""

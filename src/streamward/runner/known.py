@@ -3,7 +3,7 @@
 A source is told with the grant, and again when the camera was changed; its revision rises when it differs.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Protocol
@@ -59,6 +59,11 @@ class KnownCameras:
         """A camera that the runner holds now."""
         self._note(CameraId(lease.camera_uuid), TenantId(lease.tenant_id), SiteId(lease.site_id), source=lease.source)
 
+    def keep(self, cameras: Collection[CameraId]) -> None:
+        """Forgets all others, and what they log in with."""
+        self._cameras = {camera_id: known for camera_id, known in self._cameras.items() if camera_id in cameras}
+        self._rules = {site_id: rules for site_id, rules in self._rules.items() if site_id in self.sites()}
+
     def owned(self, camera_id: CameraId) -> OwnedCamera | None:
         """What the planner needs to know; None: nothing is known of it."""
         known = self._cameras.get(camera_id)
@@ -73,14 +78,10 @@ class KnownCameras:
             return None
         return known.revision
 
-    def missing_sites(self) -> set[SiteId]:
-        """Sites whose rules were never told."""
-        return {known.site_id for known in self._cameras.values()} - self._rules.keys()
-
-    @property
-    def sites(self) -> set[SiteId]:
-        """Those of all known cameras."""
-        return {known.site_id for known in self._cameras.values()}
+    def sites(self, *, is_missing: bool = False) -> set[SiteId]:
+        """Those of all known cameras, or those whose rules were never told."""
+        sites = {known.site_id for known in self._cameras.values()}
+        return sites - self._rules.keys() if is_missing else sites
 
     def source(self, camera_id: CameraId, *, generation: Generation, epoch: int, is_dial_paid: bool) -> shards.Source:
         """A camera as its Worker is told of it."""
@@ -106,14 +107,25 @@ class KnownCameras:
         )
 
     async def reread(self, camera_id: CameraId) -> bool:
-        """Asks for a source that may have changed; returns whether that was answered."""
+        """Asks for a source that may have changed; returns whether that was answered for good.
+
+        "Not yours" is no such answer: a lease may have lapsed for a moment, and what was lost is forgotten soon.
+        """
+        if camera_id not in self._cameras:
+            return True
+        told = await self._control.get(f"/v1/cameras/{camera_id}/source", CameraSource, within=ASK_WITHIN)
         known = self._cameras.get(camera_id)
         if known is None:
             return True
-        told = await self._control.get(f"/v1/cameras/{camera_id}/source", CameraSource, within=ASK_WITHIN)
         if isinstance(told, CameraSource):
-            self._note(camera_id, known.tenant_id, known.site_id, source=told)
-        return told is not None and not (isinstance(told, Problem) and told.status in NOT_NOW)
+            site_id = known.site_id if told.site_id is None else SiteId(told.site_id)
+            self._note(camera_id, known.tenant_id, site_id, source=told)
+            if site_id not in (known.site_id, *self._rules):
+                await self.reread_site(site_id)
+            return True
+        if isinstance(told, Problem) and told.status == HTTPStatus.CONFLICT:  # nobody can open what it logs in with now
+            self._note(camera_id, known.tenant_id, known.site_id, source=None)
+        return isinstance(told, Problem) and told.status not in NOT_NOW | {HTTPStatus.NOT_FOUND}
 
     async def reread_site(self, site_id: SiteId) -> None:
         """Asks for what a site allows; cameras of a site whose rules have changed are dialed anew."""

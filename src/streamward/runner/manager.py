@@ -12,7 +12,7 @@ absolute deadlines, and end by themselves what is not fed.
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -31,6 +31,7 @@ from streamward.leases.reconcile import (
     Wanted,
     reconcile,
 )
+from streamward.leases.sharding import OwnedCamera
 from streamward.leases.store import Named
 from streamward.model.ids import CameraId, Generation, ShardId
 from streamward.model.runner import DrainMode
@@ -89,8 +90,7 @@ class Manager:
         self.reports: dict[CameraId, StreamReport] = {}  # to be told to the control plane
         self.poke: Callable[[], None] = lambda: None
         self.staffing = Staffing(spec, parts, self.crew, do=self._do, poke=self._look_again)
-        self._first_epoch = first_epoch(parts.clock.wall())
-        self._epochs: dict[CameraId, int] = {}
+        self._epoch = first_epoch(parts.clock.wall())  # of the newest start of any camera
         self._moments: dict[CameraId, Moments] = {}
         self._spoken: dict[CameraId, float] = {}  # until when, in boot-time, events of a camera may have been made
         self._fed: dict[CameraId, Held] = {}
@@ -132,11 +132,14 @@ class Manager:
         self._holder.making = self.staffing.making
         self._line.send_due(self._answered)
         # Of all that is not lost, trusted or not: while the control plane is away Workers stay, and run nothing.
-        self.staffing.plan_shards(filter(None, map(self._known.owned, self._holder.held(-_FOREVER))))
+        owned = list(filter(None, map(self._known.owned, self._holder.held(-_FOREVER))))
+        self._give_up_strangers(owned, now)
+        self.staffing.plan_shards(owned)
         self.staffing.plan_processes(is_leaving=self._is_leaving)
         self._tell_given_up(now)
         self._plan_cameras(now)
         self._feed()
+        self._forget()
         for number in self.crew.kill_stuck():
             self._parts.journal.record(facts.WorkerStuck(worker=number))
         return max(0.0, min(LOOK_EVERY, self._holder.next_due() - self._clock.boot()))
@@ -198,6 +201,13 @@ class Manager:
             ts=self._clock.wall(),
         )
 
+    def _give_up_strangers(self, owned: Iterable[OwnedCamera], now: float) -> None:
+        """Cameras that have moved to a site that this runner does not serve."""
+        site_id = self._holder.spec.runner.site_id
+        for camera in owned:
+            if site_id not in (None, camera.site_id):
+                self._holder.drop(camera.camera_id, now)
+
     def _plan_cameras(self, now: float) -> None:
         wanted = self._wanted()
         for camera_id, each in wanted.items():  # also while its Worker begins
@@ -228,15 +238,15 @@ class Manager:
         """A camera begins, if its first dial is paid for; one that moves dials as it would again."""
         if not self.dials.has(camera_id, wanted.generation):
             return
-        epoch = self._epochs[camera_id] = self._epochs.get(camera_id, self._first_epoch) + 1
+        self._epoch += 1
         is_paid = self.dials.spend(camera_id)
-        source = self._known.source(camera_id, generation=wanted.generation, epoch=epoch, is_dial_paid=is_paid)
+        source = self._known.source(camera_id, generation=wanted.generation, epoch=self._epoch, is_dial_paid=is_paid)
         self._fed.pop(camera_id, None)
         here = Running(
             worker=seat.number,
             generation=wanted.generation,
             revision=wanted.revision,
-            epoch=epoch,
+            epoch=self._epoch,
             voice=Voice.SILENT if is_muted else Voice.SPEAKS,
             since=self._clock.boot(),
         )
@@ -271,6 +281,14 @@ class Manager:
         for seat in self.crew.seats.values():
             seat.feed(fresh)
 
+    def _forget(self) -> None:
+        """Cameras that are neither held nor given back nor running: what they log in with, too."""
+        kept = {*self._holder.held(-_FOREVER), *self._holder.giving_back, *self.crew.running()}
+        self._known.keep(kept)
+        self.dials.keep(kept)
+        self._moments = {camera_id: each for camera_id, each in self._moments.items() if camera_id in kept}
+        self._spoken = {camera_id: each for camera_id, each in self._spoken.items() if camera_id in kept}
+
     def _answered(self, reply: Reply) -> None:
         if isinstance(reply, RunnerFlags):
             self._is_drained = reply.drain_mode is not DrainMode.NONE
@@ -278,7 +296,7 @@ class Manager:
         if isinstance(reply, CamerasAcquired):
             for lease in reply.leases:
                 self._known.granted(lease)
-            for site_id in self._known.missing_sites():
+            for site_id in self._known.sites(is_missing=True):
                 self._do(self._learn(self._known.reread_site(site_id)))
         self.poke()
 

@@ -56,7 +56,7 @@ class Pacer:
 
     async def tick(self) -> float:
         """Reads budgets that were not read lately, and tells each Worker its share if that has changed."""
-        for site_id in sorted(self.known.sites):
+        for site_id in sorted(self.known.sites()):
             await self._read(site_id)
         seats = self.crew.seats
         self._told = {key: pace for key, pace in self._told.items() if key[0] in seats}

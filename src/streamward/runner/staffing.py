@@ -83,6 +83,8 @@ class Staffing:
     def plan_processes(self, *, is_leaving: bool) -> None:
         """Starts, gives and ends Workers."""
         now, wanted = self._clock.boot(), [*self.planned, *self._departing()]
+        remembered = {None, *(shard.shard_id for shard in wanted)}
+        self._past = {shard_id: past for shard_id, past in self._past.items() if shard_id in remembered}
         for seat in self._crew.seats.values():
             past = self._past.get(seat.shard_id, NEVER_DIED)
             self._past[seat.shard_id] = past.proven(lived_for=now - seat.born_at)

@@ -1,5 +1,6 @@
 """How a Manager hears that something has changed: by long polls, and by a look now and then."""
 
+import asyncio
 from typing import Any, Protocol
 
 from streamward.model.ids import CameraId
@@ -71,10 +72,10 @@ class ChangeWatch:
 
     async def _read(self) -> None:
         """What cannot be read now is read later: its change is told only once."""
-        for camera_id in sorted(self._unread):
-            if not await self._known.reread(camera_id):
-                break
-            self._unread.remove(camera_id)
+        asked = sorted(self._unread)
+        answered = await asyncio.gather(*map(self._known.reread, asked))
+        self._unread -= {camera_id for camera_id, is_answered in zip(asked, answered, strict=True) if is_answered}
+        if any(answered):
             self._waking.wake()
 
 
@@ -87,7 +88,7 @@ class SiteWatch:
 
     async def tick(self) -> float:
         """Reads them all again."""
-        for site_id in sorted(self._known.sites):
+        for site_id in sorted(self._known.sites()):
             await self._known.reread_site(site_id)
         self._waking.poke()
         return SITES_EVERY
