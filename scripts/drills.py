@@ -63,6 +63,7 @@ PLANS = (
     Plan("reconfig", 2, "streamward drill reconfig --times 5"),
     Plan("dialstorm", 2, "streamward drill dialstorm"),
     Plan("reboot", 3, "streamward drill reboot"),
+    Plan("bluegreen", 3, "streamward drill bluegreen --times 3 --kills 3"),
     Plan("steady", 11, "streamward drill steady --minutes 10"),
     Plan("leftovers", 8, "streamward drill leftovers --kills 100"),
     Plan("fuzz", 60, "scripts.fuzz_api --examples 2000 --minutes 30"),

@@ -17,6 +17,7 @@ from streamward.drills.roles import ProcessFailed, folder, ran
 from streamward.drills.takeover.fleet import Fleet, FleetSpec, fleet
 from streamward.drills.takeover.runner import children, tree
 from streamward.drills.takeover.sink import PATIENCE, Sink, say
+from streamward.runtime import process_tree
 from streamward.runtime.clock import SystemClock
 
 _LATEST = 3.0  # seconds from a start, or in a steady fleet, in which a kill comes
@@ -55,6 +56,7 @@ class Doomed:
 def main(spec: LeftoversSpec, *, as_json: bool = False) -> int:
     """Runs the drill and prints what it came to; 1 if an objective was missed."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended like this, too, it ends what it started
+    process_tree.adopt_orphans()  # and takes the dead in, as the first process of a host should at once
     with folder(spec.data, called="leftovers") as place, fleet(replace(spec.fleet, folder=place)) as serving:
         account = ran(Drill(spec, serving).run())
     print(report.as_json(account) if as_json else f"\n{report.table(account)}")  # noqa: T201
@@ -110,14 +112,28 @@ class Drill:
 
     async def _ready(self) -> bool:
         """Starts those that are dead; every other time it waits until all is well."""
-        for each in self._fleet.spec.runner_ids:
-            if self._fleet.runners[each].role.process.poll() is not None:
-                self._fleet.start_runner(each)
+        self._start_dead()
         if self._random.random() < 0.5:
-            with contextlib.suppress(TimeoutError):
-                await self._sink.until(self._sink.is_steady, "the fleet to be steady")
-            return True
-        return False
+            return False
+        with contextlib.suppress(TimeoutError):
+            await self._sink.until(self._is_decided, "the fleet to be steady")
+            while self._start_dead():  # a runner ends whose fork server dies before it was ever there
+                await self._sink.until(self._is_decided, "the fleet to be steady")
+        return True
+
+    def _is_decided(self) -> bool:
+        return bool(self._dead()) or self._sink.is_steady()
+
+    def _dead(self) -> list[str]:
+        runners = self._fleet.runners
+        return [each for each in self._fleet.spec.runner_ids if runners[each].role.process.poll() is not None]
+
+    def _start_dead(self) -> bool:
+        """Whether there were any."""
+        dead = self._dead()
+        for each in dead:
+            self._fleet.start_runner(each)
+        return bool(dead)
 
     def _strike(self, runner_id: str, part: Part) -> Doomed:
         """Kills one, as soon as there is one; what must not outlive it."""
@@ -170,6 +186,9 @@ class Drill:
         """Those that should be gone, also as zombies, and whoever is of that runner but not below its parent."""
         top = self._fleet.runners[runner_id].role.process
         is_over = top.poll() is not None  # which takes it in
+        for pid in {each.pid for each in doomed.processes} - {top.pid}:
+            with contextlib.suppress(ChildProcessError):  # somebody else's, or gone
+                os.waitpid(pid, os.WNOHANG)
         kept = set() if doomed.is_all or is_over else set(tree(top.pid))
         stayed = {each.pid for each in doomed.processes if _began(each.pid) == each.began}
         return stayed | (self._bearers(runner_id) - kept)
