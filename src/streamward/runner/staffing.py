@@ -14,7 +14,7 @@ import msgspec
 from streamward.leases import supervision
 from streamward.leases.quarantine import Quarantine, is_crash
 from streamward.leases.rollout import Rollout
-from streamward.leases.sharding import OwnedCamera, Shard, assign
+from streamward.leases.sharding import OwnedCamera, Shard, assign, packed
 from streamward.leases.supervision import NEVER_DIED, EndWorker, GiveSpare, Past, Restarts, StartWorker
 from streamward.model.ids import CameraId, ShardId
 from streamward.model.runner import Making
@@ -77,6 +77,8 @@ class Staffing:
         now, living = self._clock.boot(), {each for seat in self._crew.seats.values() if (each := seat.shard_id)}
         target = self.rollout.target
         self.shards = assign(owned, self.shards, target=self._spec.target, taken=living, make=target)
+        if self.rollout.moving is None and not self._departing():
+            self.shards = packed(self.shards, target=self._spec.target)
         self._quarantine = self._quarantine.trusted(now)
         self.rollout, self.shards = self.rollout.step(self.shards, living=living, now=now)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamward.leases.sharding import OwnedCamera, Shard, TargetTooSmall, assign
+from streamward.leases.sharding import OwnedCamera, Shard, TargetTooSmall, assign, packed
 from streamward.model.ids import CameraId, ShardId
 from tests.support.builders import TENANT, an_owned_camera
 
@@ -185,3 +185,29 @@ def test_a_shard_is_opened_only_for_cameras_that_fit_nowhere(first, second, targ
     for new in opened:
         others = [shard for shard in after if shard.tenant_id == new.tenant_id and shard != new]
         assert all(len(new.cameras) + len(other.cameras) > target for other in others)
+
+
+@given(fleets, fleets, targets)
+def test_packing_dissolves_one_shard_at_most_and_leaves_a_quarter_free(first, second, target):
+    before = assign(second, assign(first, [], target=target), target=target)
+    after = packed(before, target=target)
+    assert len(before) - len(after) in {0, 1}
+    assert sorted(each for shard in after for each in shard.cameras) == sorted(
+        each for shard in before for each in shard.cameras
+    )
+    grown = [shard for shard in after if shard not in before]
+    assert all(len(shard.cameras) <= 0.75 * target for shard in grown)
+    kept = {shard.shard_id for shard in after}
+    gone = {camera_id for shard in before if shard.shard_id not in kept for camera_id in shard.cameras}
+    assert moved(before, after) == gone
+
+
+@given(fleets, targets)
+def test_what_is_packed_stays_so_while_one_camera_comes_and_goes(fleet, target):
+    plan = assign(fleet, [], target=target)
+    while (tighter := packed(plan, target=target)) != plan:
+        plan = tighter
+    new = an_owned_camera("new", site="a", tenant="red")
+    more = packed(assign([*fleet, new], plan, target=target), target=target)
+    less = assign(fleet, more, target=target)
+    assert moved(plan, less) == set()
