@@ -105,9 +105,9 @@ async def test_a_shard_whose_worker_is_being_born_is_never_without_one():
         starting = asyncio.ensure_future(host.crew.start(SHARD, CONFIG))
         await asyncio.sleep(0)
         while not starting.done():
-            assert [worker.shard_id for worker in host.crew.workers()] == [SHARD]
+            assert [each.worker.shard_id for each in host.crew.seated()] == [SHARD]
             await asyncio.sleep(0)
-        assert [worker.shard_id for worker in host.crew.workers()] == [SHARD]
+        assert [each.worker.shard_id for each in host.crew.seated()] == [SHARD]
 
 
 async def test_a_late_word_about_an_earlier_start_does_not_end_a_camera():

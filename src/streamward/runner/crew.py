@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from streamward.leases import supervision
 from streamward.leases.held import Held
 from streamward.leases.reconcile import Running, Voice
+from streamward.leases.staff import Seated
 from streamward.model.ids import CameraId, ShardId
 from streamward.protocol import codec, worker_link
 from streamward.protocol.shards import ShardConfig, Source
@@ -131,6 +132,12 @@ class Seat:
         self.channel.send(codec.encode(order))
 
 
+def seated(seat: Seat) -> Seated:
+    """A Worker as the plan of processes sees it."""
+    worker = supervision.Worker(number=seat.number, shard_id=seat.shard_id, is_ready=True, is_ending=seat.is_ending)
+    return Seated(worker=worker, born_at=seat.born_at, cameras=frozenset(seat.cameras))
+
+
 class Crew:
     """All Workers of one Manager; `on_word` and `on_gone` are called in the event loop and must not wait."""
 
@@ -160,13 +167,11 @@ class Crew:
         """Every Worker that lives, by its number."""
         return self._seats
 
-    def workers(self) -> list[supervision.Worker]:
+    def seated(self) -> list[Seated]:
         """As the plan of processes sees them; those that are just being born count as there."""
-        born = [
-            supervision.Worker(number=each.number, shard_id=each.shard_id, is_ready=True, is_ending=each.is_ending)
-            for each in self._seats.values()
-        ]
-        return born + [supervision.Worker(number=1 << 60, shard_id=each) for each in self._starting]
+        now = self._clock.boot()
+        unborn = (supervision.Worker(number=1 << 60, shard_id=each) for each in self._starting)
+        return [*map(seated, self._seats.values()), *(Seated(worker=each, born_at=now) for each in unborn)]
 
     def by_shard(self) -> dict[ShardId, int]:
         """Which Worker takes orders for a shard."""

@@ -113,7 +113,7 @@ class Manager:
             desired=len(self._holder.held(-_FOREVER)),
             owned=len(self._held()),
             running=len(self.crew.running()),
-            shards=len(self.staffing.shards),
+            shards=len(self.staffing.planned),
             workers=len(self.crew.seats),
             is_draining=self._is_leaving or self._is_drained,
         )
@@ -134,8 +134,7 @@ class Manager:
         # Of all that is not lost, trusted or not: while the control plane is away Workers stay, and run nothing.
         owned = list(filter(None, map(self._known.owned, self._holder.held(-_FOREVER))))
         self._give_up_strangers(owned, now)
-        self.staffing.plan_shards(owned)
-        self.staffing.plan_processes(is_leaving=self._is_leaving)
+        self.staffing.plan(owned, is_leaving=self._is_leaving)
         self._tell_given_up(now)
         self._plan_cameras(now)
         self._feed()

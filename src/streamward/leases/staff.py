@@ -1,0 +1,111 @@
+"""Which Workers a runner needs: shards, their makes, suspects apart, and the processes for all of them.
+
+    cameras that are held ─→ shards ─→ moved to another make ─→ suspects alone ─→ processes to start, give and end
+
+A Worker whose shard is no longer planned stays until the last planned camera has left it (`leases/reconcile.py`).
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from streamward.leases import supervision
+from streamward.leases.quarantine import Quarantine
+from streamward.leases.rollout import Rollout
+from streamward.leases.sharding import OwnedCamera, Shard, assign, packed
+from streamward.leases.supervision import NEVER_DIED, Action, Past, Restarts, Worker
+from streamward.model.ids import CameraId, ShardId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seated:
+    """A Worker's process, and what runs in it."""
+
+    worker: Worker
+    born_at: float  # boot-time; of one that was the spare, when it took its shard
+    cameras: frozenset[CameraId] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Staff:
+    """The plan so far."""
+
+    shards: tuple[Shard, ...] = ()
+    rollout: Rollout = field(default_factory=Rollout)
+    quarantine: Quarantine = field(default_factory=Quarantine)
+    past: Mapping[ShardId | None, Restarts] = field(default_factory=dict)  # None: of the spare ones
+
+    @property
+    def planned(self) -> list[Shard]:
+        """The shards to run, suspects alone."""
+        return self.quarantine.isolate(self.shards)
+
+    def want(self, make: int) -> "Staff":
+        """Workers of another make, for all shards; where there are none yet, from the start."""
+        rollout = self.rollout.want(make) if self.shards else Rollout(wanted=make, proven=make)
+        return replace(self, rollout=rollout)
+
+    def step(
+        self, owned: Iterable[OwnedCamera], seated: Sequence[Seated], *, target: int, now: float
+    ) -> tuple["Staff", list[Action]]:
+        """The plan from now on, and what to do for it."""
+        staff = self._regrouped(owned, seated, target=target, now=now)
+        staff = replace(staff, past=staff._proven(seated, now))  # noqa: SLF001 - its own
+        by_shard = {shard_id: past for shard_id, past in staff.past.items() if shard_id is not None}
+        deaths = Past(by_shard=by_shard, spare=staff.past.get(None, NEVER_DIED))
+        wanted = [*staff.planned, *_departing(staff.planned, seated)]
+        return staff, supervision.plan(wanted, [each.worker for each in seated], deaths, now=now)
+
+    def died(self, seat: Seated, *, accused: Iterable[CameraId] = (), how: str, now: float) -> "Staff":
+        """A Worker is dead that was not told to end; by a crash, if somebody is accused of it."""
+        shard_id = seat.worker.shard_id
+        past = self.past.get(shard_id, NEVER_DIED).died(now, lived_for=now - seat.born_at)
+        quarantine = self.quarantine.accuse(accused, now=now)
+        return replace(self.failed(shard_id, how), past={**self.past, shard_id: past}, quarantine=quarantine)
+
+    def not_born(self, shard_id: ShardId | None, *, now: float) -> "Staff":
+        """A Worker could not be started."""
+        past = self.past.get(shard_id, NEVER_DIED).died(now, lived_for=0.0)
+        return replace(self, past={**self.past, shard_id: past})
+
+    def failed(self, shard_id: ShardId | None, problem: str) -> "Staff":
+        """Something is wrong with a shard's Worker; one of a make that is on trial was its last."""
+        shard = next((each for each in self.planned if each.shard_id == shard_id), None)
+        return self if shard is None else replace(self, rollout=self.rollout.failed(shard, problem))
+
+    def given_up(self, living: Collection[ShardId]) -> Iterator[CameraId]:
+        """The cameras whose Worker keeps dying, and is not there."""
+        for shard in self.planned:
+            if shard.shard_id not in living and self.past.get(shard.shard_id, NEVER_DIED).is_degraded:
+                yield from shard.cameras
+
+    def _regrouped(self, owned: Iterable[OwnedCamera], seated: Sequence[Seated], *, target: int, now: float) -> "Staff":
+        living = {each.worker.shard_id for each in seated if each.worker.shard_id is not None}
+        make = self.rollout.target
+        shards: Sequence[Shard] = assign(owned, self.shards, target=target, taken=living, make=make)
+        quarantine = self.quarantine.trusted(now)
+        if self.rollout.moving is None and not _departing(quarantine.isolate(shards), seated):
+            shards = packed(shards, target=target)
+        rollout, shards = self.rollout.step(shards, living=living, now=now)
+        return replace(self, shards=tuple(shards), rollout=rollout, quarantine=quarantine)
+
+    def _proven(self, seated: Sequence[Seated], now: float) -> dict[ShardId | None, Restarts]:
+        """How Workers have died, of what is planned or lives: those that live long are forgiven."""
+        kept = {None, *(shard.shard_id for shard in self.planned), *(each.worker.shard_id for each in seated)}
+        past = {shard_id: restarts for shard_id, restarts in self.past.items() if shard_id in kept}
+        for each in seated:
+            shard_id = each.worker.shard_id
+            past[shard_id] = past.get(shard_id, NEVER_DIED).proven(lived_for=now - each.born_at)
+        return past
+
+
+def _departing(planned: Sequence[Shard], seated: Sequence[Seated]) -> list[Shard]:
+    """Shards of an earlier plan, as long as a camera that is still planned runs in their Worker."""
+    shards = {shard.shard_id for shard in planned}
+    home = {camera_id: shard for shard in planned for camera_id in shard.cameras}
+    found = []
+    for each in seated:
+        staying = sorted(each.cameras & home.keys())
+        if each.worker.shard_id is not None and each.worker.shard_id not in shards and staying:
+            tenant_id = home[staying[0]].tenant_id
+            found.append(Shard(shard_id=each.worker.shard_id, tenant_id=tenant_id, cameras=tuple(staying)))
+    return found

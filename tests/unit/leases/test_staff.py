@@ -1,0 +1,87 @@
+"""Shards, makes, suspects and processes in one plan."""
+
+from streamward.leases.sharding import OwnedCamera
+from streamward.leases.staff import Seated, Staff
+from streamward.leases.supervision import (
+    MOST_RESTARTS,
+    STEADY,
+    EndWorker,
+    GiveSpare,
+    StartWorker,
+    Worker,
+)
+from streamward.model.ids import CameraId, ShardId, SiteId, TenantId
+
+ZERO, ONE = ShardId("shard-0"), ShardId("shard-1")
+SPARE = Seated(worker=Worker(number=9, shard_id=None, is_ready=True), born_at=0.0)
+
+
+def cameras(*names: str) -> list[OwnedCamera]:
+    acme, site = TenantId("acme"), SiteId("site-1")
+    return [OwnedCamera(camera_id=CameraId(name), tenant_id=acme, site_id=site) for name in names]
+
+
+def a_seat(shard_id: ShardId, *names: str, number: int = 1, born_at: float = 0.0) -> Seated:
+    worker = Worker(number=number, shard_id=shard_id, is_ready=True)
+    return Seated(worker=worker, born_at=born_at, cameras=frozenset(map(CameraId, names)))
+
+
+def planned(*names: str) -> Staff:
+    staff, _ = Staff().step(cameras(*names), [], target=4, now=0.0)
+    return staff
+
+
+def test_a_shard_gets_the_spare_and_another_spare_is_started() -> None:
+    staff, actions = Staff().step(cameras("cam-1"), [SPARE], target=4, now=0.0)
+    assert [shard.shard_id for shard in staff.planned] == [ZERO]
+    assert actions == [GiveSpare(9, ZERO), StartWorker(None)]
+
+
+def test_the_old_worker_stays_while_a_planned_camera_runs_in_it() -> None:
+    staff = planned("cam-1").want(1)
+    old = a_seat(ZERO, "cam-1")
+    staff, actions = staff.step(cameras("cam-1"), [old, SPARE], target=4, now=1.0)
+    assert [(shard.shard_id, shard.make) for shard in staff.planned] == [(ONE, 1)]
+    assert actions == [GiveSpare(9, ONE), StartWorker(None)]
+    _, actions = staff.step(cameras("cam-1"), [a_seat(ZERO), a_seat(ONE, "cam-1", number=9)], target=4, now=2.0)
+    assert EndWorker(1) in actions
+
+
+def test_where_nothing_runs_yet_another_make_is_the_first() -> None:
+    assert Staff().want(3).rollout.proven == 3
+
+
+def test_a_worker_that_dies_fails_its_make_and_a_crash_sets_cameras_apart() -> None:
+    staff = planned("cam-1", "cam-2").want(1)
+    staff, _ = staff.step(cameras("cam-1", "cam-2"), [a_seat(ZERO, "cam-1")], target=4, now=1.0)
+    dead = a_seat(ONE, "cam-1", born_at=1.0)
+    staff = staff.died(dead, accused=[CameraId("cam-1")], how="it is broken", now=2.0)
+    assert staff.rollout.problem == "it is broken"
+    assert [shard.cameras for shard in staff.planned] == [(CameraId("cam-2"),), (CameraId("cam-1"),)]
+    assert staff.failed(ShardId("nobody"), "dead") == staff
+
+
+def test_who_keeps_dying_is_given_up_and_forgiven_when_it_lives() -> None:
+    staff = planned("cam-1")
+    for _ in range(MOST_RESTARTS + 1):
+        staff = staff.not_born(ZERO, now=1.0)
+    assert list(staff.given_up([])) == ["cam-1"]
+    assert list(staff.given_up([ZERO])) == []
+    staff, _ = staff.step(cameras("cam-1"), [a_seat(ZERO, "cam-1", born_at=1.0)], target=4, now=2.0 + STEADY)
+    assert list(staff.given_up([])) == []
+
+
+def test_what_is_neither_planned_nor_there_is_forgotten() -> None:
+    staff = planned("cam-1").not_born(ZERO, now=1.0)
+    staff, _ = staff.step([], [], target=4, now=2.0)
+    assert staff.past == {}
+
+
+def test_shards_are_packed_when_nothing_else_moves() -> None:
+    names = [f"cam-{number}" for number in range(6)]
+    staff = planned(*names)
+    assert len(staff.planned) == 2
+    left = [names[0], names[-1]]
+    seats = [a_seat(ZERO, names[0]), a_seat(ONE, names[-1], number=2)]
+    staff, _ = staff.step(cameras(*left), seats, target=4, now=1.0)
+    assert [shard.cameras for shard in staff.planned] == [tuple(left)]
