@@ -103,11 +103,12 @@ class _Call:
         """Ends it: closing alone would not wake its thread, and a slow talker could hold it for ever."""
         with self._lock:
             self._is_given_up = True
+            opened = self.line.sock  # looked at once: the thread may just be closing it
             if self._is_done:
                 self.line.close()
-            elif self.line.sock is not None:
+            elif opened is not None:
                 with contextlib.suppress(OSError):
-                    socket.socket.shutdown(self.line.sock, socket.SHUT_RDWR)
+                    socket.socket.shutdown(opened, socket.SHUT_RDWR)
 
     def _answer(self, method: str, path: str, body: bytes | None) -> Raw:
         if self.line.sock is None:
