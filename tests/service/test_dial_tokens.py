@@ -8,7 +8,7 @@ from streamward.leases.dialing import DialRefusal
 from streamward.model.ids import CameraId, Generation, SiteId
 from streamward.protocol.problem import Problem
 from streamward.protocol.sites import DialFinished, DialToken
-from streamward.runner.dial_tokens import DialTokens
+from streamward.runner.dial_tokens import ABSENT_AFTER, ASKERS, DialTokens
 from streamward.runtime.journal import Journal
 from tests.support.builders import START
 from tests.support.clocks import ManualClock
@@ -16,7 +16,8 @@ from tests.support.clocks import ManualClock
 ONE, TWO, THREE = (CameraId(f"cam-{number}") for number in (1, 2, 3))
 SITE = SiteId("site-1")
 CROWDED = Problem(title="Conflict", status=409, detail="…", reason=DialRefusal.IN_FLIGHT, retry_in_ms=1000)
-EMPTY = Problem(title="Conflict", status=409, detail="empty", reason="empty", retry_in_ms=2500)
+EMPTY = Problem(title="Conflict", status=409, detail="…", reason=DialRefusal.EMPTY, retry_in_ms=2500)
+MANY = tuple(CameraId(f"cam-{number}") for number in range(1, 9))
 
 
 @dataclass
@@ -27,7 +28,7 @@ class FakeControl:
     paths: list[str] = field(default_factory=list)
 
     async def post(self, path: str, message: Any, kind: type[Any], *, within: float) -> Any:
-        assert (message.camera_uuid in {ONE, TWO, THREE}, within > 0) == (True, True)
+        assert (message.camera_uuid in MANY, within > 0) == (True, True)
         self.paths.append(path)
         await asyncio.sleep(0)
         return DialFinished(site_id=SITE, finished=True) if kind is DialFinished else self.answer
@@ -124,3 +125,50 @@ async def test_who_found_too_many_dials_under_way_asks_again_when_one_has_ended(
     tokens.forget(THREE)
     await tokens.tell()
     assert not tokens.is_due(TWO)  # it waits for a token, not for a dial
+
+
+async def in_line() -> tuple[FakeControl, ManualClock, DialTokens]:
+    """Everybody has asked once, and the budget was empty."""
+    control, clock = FakeControl(answer=EMPTY), ManualClock(START)
+    tokens = DialTokens(control, clock=clock, journal=Journal())
+    for each in MANY:
+        assert tokens.is_due(each)
+        assert not await tokens.take(each, SITE, Generation(1))
+    clock.advance(2.6)
+    return control, clock, tokens
+
+
+async def test_of_those_who_wait_for_tokens_only_the_first_few_ask():
+    control, _clock, tokens = await in_line()
+    assert [each for each in MANY if tokens.is_due(each)] == list(MANY[:ASKERS])
+    control.answer = DialToken(site_id=SITE, tokens=1.0, reserve=0.0)
+    assert await tokens.take(TWO, SITE, Generation(1))
+    assert not await tokens.take(MANY[6], SITE, Generation(1))
+    due = [each for each in MANY if not tokens.has(each, Generation(1)) and tokens.is_due(each)]
+    assert due == [ONE, THREE, MANY[3]]
+
+
+async def test_another_site_or_somebody_new_waits_for_nobody():
+    _control, _clock, tokens = await in_line()
+    assert tokens.is_due(CameraId("cam-9"))
+
+
+async def test_who_is_in_front_and_wanted_no_more_holds_up_nobody():
+    _control, clock, tokens = await in_line()
+    tokens.forget(ONE)
+    assert tokens.is_due(MANY[3])
+    clock.advance(ABSENT_AFTER + 0.1)  # nobody of those in front asks
+    assert [each for each in MANY[4:] if tokens.is_due(each)] == list(MANY[4:7])
+
+
+async def test_who_is_forgotten_while_it_is_refused_does_not_stand_in_line():
+    control, clock = FakeControl(answer=EMPTY), ManualClock(START)
+    tokens = DialTokens(control, clock=clock, journal=Journal())
+    taking = asyncio.ensure_future(tokens.take(ONE, SITE, Generation(1)))
+    await asyncio.sleep(0)
+    tokens.forget(ONE)
+    assert not await taking
+    for each in MANY[1:]:
+        await tokens.take(each, SITE, Generation(1))
+    clock.advance(2.6)
+    assert [each for each in MANY[1:] if tokens.is_due(each)] == list(MANY[1 : 1 + ASKERS])

@@ -1,11 +1,15 @@
 """A runner's first dials: each costs a token of its site, once for each generation, and is told when it has ended.
 
 A camera that was refused because too many dials were under way is asked for again as soon as one of them was told to
-have ended; one camera for each.
+have ended; one camera for each. Those that were refused because the budget is empty stand in line, and only the first
+few of a site ask again: a hundred that wait are no load. Each camera asks once before it does, for a takeover has a
+reserve. Who is first and does not ask is wanted no more, and holds up nobody.
 """
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Collection
+from itertools import islice
 
 from streamward.leases.dialing import DialRefusal
 from streamward.leases.policy import RENEW_TIMEOUT
@@ -18,6 +22,8 @@ from streamward.runtime.clock import Clock
 from streamward.runtime.journal import Journal
 
 ANSWER_WITHIN = 3.0  # seconds: unlike a renewal it ends nothing, and asking again only adds to the load
+ASKERS = 3  # of each site's line
+ABSENT_AFTER = 2.0  # seconds for which somebody in front may not ask though it is time
 _RETRY = 0.25  # seconds, if nobody says when
 
 
@@ -33,6 +39,8 @@ class DialTokens:
         self._asked: dict[CameraId, float] = {}  # boot-time of the first ask that has no token yet
         self._crowded: dict[CameraId, SiteId] = {}  # too many dials were under way
         self._sites: dict[CameraId, SiteId] = {}
+        self._lines: defaultdict[SiteId, dict[CameraId, None]] = defaultdict(dict)  # the budget was empty
+        self._stands: dict[CameraId, SiteId] = {}  # in which line
         self._unspent: set[CameraId] = set()
         self._ended: set[CameraId] = set()  # and not told yet
 
@@ -42,7 +50,8 @@ class DialTokens:
 
     def is_due(self, camera_id: CameraId) -> bool:
         """Whether it is worth asking now."""
-        return self._clock.boot() >= self._ask_at.get(camera_id, 0.0)
+        now = self._clock.boot()
+        return now >= self._ask_at.get(camera_id, 0.0) and self._is_in_front(camera_id, now)
 
     async def take(self, camera_id: CameraId, site_id: SiteId, generation: Generation) -> bool:
         """Asks for a token, unless it has one; returns whether it has one now."""
@@ -55,12 +64,14 @@ class DialTokens:
         path = f"/v1/sites/{site_id}/budget/consume"
         answer = await self._control.post(path, message, DialToken, within=ANSWER_WITHIN)
         if not isinstance(answer, DialToken):
+            if camera_id not in self._ask_at:  # it was forgotten meanwhile
+                return False
             wait = answer.retry_in_ms if isinstance(answer, Problem) else None
             self._ask_at[camera_id] = self._clock.boot() + (_RETRY if wait is None else wait / 1000)
-            if isinstance(answer, Problem) and answer.reason == DialRefusal.IN_FLIGHT:
-                self._crowded[camera_id] = site_id
+            self._refused(camera_id, site_id, answer.reason if isinstance(answer, Problem) else None)
             return False
         self._ask_at.pop(camera_id, None)  # it may have been forgotten meanwhile
+        self._leave_line(camera_id)
         self._has[camera_id], self._sites[camera_id] = generation, site_id
         self._unspent.add(camera_id)
         self._asked.pop(camera_id, None)
@@ -69,6 +80,33 @@ class DialTokens:
             DialTokenTaken(camera_id=camera_id, site_id=site_id, version=generation, duration_ms=duration_ms)
         )
         return True
+
+    def _refused(self, camera_id: CameraId, site_id: SiteId, reason: str | None) -> None:
+        if reason == DialRefusal.IN_FLIGHT:
+            self._crowded[camera_id] = site_id
+        elif reason == DialRefusal.EMPTY:
+            self._lines[site_id].setdefault(camera_id)
+            self._stands[camera_id] = site_id
+
+    def _is_in_front(self, camera_id: CameraId, now: float) -> bool:
+        """Whether it is one of the first of its line, or in none."""
+        if camera_id not in self._stands:
+            return True
+        line = self._lines[self._stands[camera_id]]
+        for each in list(islice(line, ASKERS)):
+            if each != camera_id and now > self._ask_at.get(each, now) + ABSENT_AFTER:
+                self._leave_line(each)
+        return camera_id in islice(line, ASKERS)
+
+    def _leave_line(self, camera_id: CameraId) -> None:
+        """Whoever comes to the front by that asks at once."""
+        site_id = self._stands.pop(camera_id, None)
+        if site_id is not None:
+            line = self._lines[site_id]
+            del line[camera_id]
+            following = next(islice(line, ASKERS - 1, None), None)
+            if following is not None:
+                self._ask_at[following] = self._clock.boot()
 
     def spend(self, camera_id: CameraId) -> bool:
         """Whether the dial that begins now is the one that its token was taken for."""
@@ -85,6 +123,7 @@ class DialTokens:
         """A camera that is not held any more."""
         for known in (self._has, self._ask_at, self._asked, self._crowded, self._sites):
             known.pop(camera_id, None)
+        self._leave_line(camera_id)
         self._unspent.discard(camera_id)
         self._ended.discard(camera_id)
 
