@@ -41,6 +41,11 @@ class OpenControl(Protocol):
 class Badge(Protocol):
     """What proves who speaks."""
 
+    @property
+    def refusal(self) -> Problem | None:
+        """Why there is no token, if the control plane said so."""
+        ...
+
     async def token(self) -> Secret | None:
         """The token; None: there is none to be had now."""
         ...
@@ -59,6 +64,8 @@ class TokenUnusable(StreamwardError):
 
 class GivenToken:
     """One that somebody handed over; it ends when it ends."""
+
+    refusal = None
 
     def __init__(self, token: Secret) -> None:
         self._token = token
@@ -80,6 +87,7 @@ class ProvenToken:
         self._control = control
         self._assertion = assertion
         self._clock = clock
+        self.refusal: Problem | None = None
         self._token: Secret | None = None
         self._renew_at = 0.0  # boot-time
         self._asking: asyncio.Task[None] | None = None
@@ -103,6 +111,7 @@ class ProvenToken:
         asked = self._clock.boot()
         message = AskToken(assertion=ClearText(Secret(self._assertion())))
         answer = await self._control.post("/v1/tokens", message, TokenGiven, within=ASK_WITHIN)
+        self.refusal = answer if isinstance(answer, Problem) else None
         if isinstance(answer, TokenGiven):
             self._token = answer.access_token.secret
             self._renew_at = asked + answer.expires_in * _RENEWED_AT

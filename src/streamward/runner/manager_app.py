@@ -17,6 +17,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 from streamward.drivers.buses import open_bus
@@ -31,9 +32,10 @@ from streamward.model.runner import RunnerSpec
 from streamward.model.secret import Secret
 from streamward.protocol import shards
 from streamward.protocol.fields import ClearText
+from streamward.protocol.leases import RegisterRunner
 from streamward.protocol.ticket import ReleaseTicket, ReleaseTokenGiven
 from streamward.protocol.worker_link import WorkerExit
-from streamward.runner import card, facts
+from streamward.runner import card, facts, greeting
 from streamward.runner.badge import Badge, GivenToken, ProvenToken, Speaker, owner_in
 from streamward.runner.bulletin import Bulletin, BulletinParts
 from streamward.runner.ending import Ending
@@ -59,7 +61,6 @@ _ENTRY = "streamward.runner.born:live"  # not imported here: a Manager decodes n
 _PRELOADED = ("streamward.drivers.bus", "streamward.drivers.amqp")
 _COUNTED = (MessagesPublished, facts.LeasesRenewed)  # as lines they would be many
 _MOMENT = 2.0  # seconds
-_ASK_EVERY = 1.0  # seconds until a control plane that does not answer is asked again
 
 Announce = Callable[[Owner, str], None]
 
@@ -112,6 +113,8 @@ async def run(settings: Settings, *, parent_channel: int, announce: Announce) ->
         settings=settings, owner=owner, speaker=Speaker(control, badge), clock=clock, journal=journal, ending=ending
     )
     try:
+        if not await _is_admitted(around):
+            return ending.code
         announce(owner, settings.control_url)
         with card.shown(settings.data, runner_id):
             async with _managing(around, link) as manager:
@@ -122,20 +125,35 @@ async def run(settings: Settings, *, parent_channel: int, announce: Announce) ->
     finally:
         link.close()
         control.close()
+    if manager.is_superseded:
+        logging.getLogger(__name__).warning("a later start of this runner has taken its place, so this one ended")
     return WorkerExit.FENCED if manager.is_superseded else ending.code
 
 
 async def _named(settings: Settings, badge: Badge, ending: Ending) -> RunnerId | None:
     """Who this runner is, by its token; None: it was told to end before anybody could say."""
-    while True:
+    for asked in count():
         token = await badge.token()
         if token is not None:
-            return RunnerId(settings.runner.id or owner_in(token).runner_id)
-        logging.getLogger(__name__).warning("the control plane %s gives no token yet", settings.control_url)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_ASK_EVERY):
-                await ending.wanted()
-                return None
+            return greeting.same(settings.runner.id, owner_in(token).runner_id)
+        if badge.refusal is not None:
+            greeting.check(badge.refusal, url=settings.control_url)
+        if await greeting.waited(asked, url=settings.control_url, ended=ending.wanted):
+            break
+    return None
+
+
+async def _is_admitted(around: _Around) -> bool:
+    spec = _holder_spec(around).runner
+    message = RegisterRunner(
+        runner_id=spec.runner_id,
+        incarnation=spec.incarnation,
+        site_id=spec.site_id,
+        policy=spec.policy,
+        capacity_streams=spec.capacity,
+    )
+    url = around.settings.control_url
+    return await greeting.greet(around.speaker, message, url=url, ended=around.ending.wanted)
 
 
 @contextlib.asynccontextmanager
