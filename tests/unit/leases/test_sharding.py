@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamward.leases.sharding import OwnedCamera, Shard, TargetTooSmall, assign, packed
-from streamward.model.ids import CameraId, ShardId
+from streamward.model.ids import CameraId, ShardId, TenantId
 from tests.support.builders import TENANT, an_owned_camera
 
 
@@ -211,3 +211,15 @@ def test_what_is_packed_stays_so_while_one_camera_comes_and_goes(fleet, target):
     more = packed(assign([*fleet, new], plan, target=target), target=target)
     less = assign(fleet, more, target=target)
     assert moved(plan, less) == set()
+
+
+def test_what_many_cameras_have_left_is_packed_into_the_fullest_that_has_room():
+    def shard(name: str, *cameras: str, tenant: str = "red", make: int = 0) -> Shard:
+        return Shard(
+            shard_id=ShardId(name), tenant_id=TenantId(tenant), cameras=tuple(map(CameraId, cameras)), make=make
+        )
+
+    left = [shard("shard-0", "a"), shard("shard-1", "b", "c"), shard("shard-2", "d", "e", "f", "g")]
+    strangers = [shard("shard-3", "x", tenant="blue"), shard("shard-4", "y", make=1)]
+    assert packed([*left, *strangers], target=8) == [left[1], shard("shard-2", *"adefg"), *strangers]
+    assert packed([left[2], *strangers], target=4) == [left[2], *strangers]

@@ -1,8 +1,10 @@
 """Who takes leases, and who is heard."""
 
+from dataclasses import replace
+
 import pytest
 
-from streamward.model.runner import SILENT_AFTER, DrainMode
+from streamward.model.runner import SILENT_AFTER, DrainMode, Making
 from tests.support.builders import a_runner, at
 
 
@@ -23,3 +25,10 @@ def test_a_cordoned_or_draining_runner_takes_no_new_leases(cordoned, drain, take
 @pytest.mark.parametrize(("later", "healthy"), [(0, True), (SILENT_AFTER, True), (SILENT_AFTER + 0.1, False)])
 def test_a_runner_is_healthy_while_its_heartbeats_come(later, healthy):
     assert a_runner().is_healthy(at(later)) is healthy
+
+
+def test_a_rollout_is_another_make_and_remembers_what_last_worked():
+    settled = replace(a_runner(), make=1, detector="colour", making=Making(proven=1, tried=1))
+    rolled = settled.rolled_out("people")
+    assert (rolled.make, rolled.detector, rolled.earlier_detector) == (2, "people", "colour")
+    assert rolled.rolled_out("cars").earlier_detector == "colour"
