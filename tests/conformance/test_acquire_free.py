@@ -50,7 +50,48 @@ async def test_the_answer_says_whether_more_are_free(world: World):
     outcome = await world.store.acquire_free(OpenClaim(owner=TWO, limit=3))
     assert isinstance(outcome, Granted)
     assert (len(outcome.leases), outcome.more) == (2, True), "its share of three cameras among two runners"
+    assert await free_for(world, TWO) == [], "the last is the other runner's"
     assert await free_for(world) == ["cam-3"]
+
+
+async def test_who_has_fewest_cameras_comes_first(world: World):
+    await with_cameras(world.store, *(f"cam-{number}" for number in range(1, 7)))
+    await with_runners(world.store, ONE)
+    assert len(await free_for(world, limit=4)) == 4
+    await with_runners(world.store, TWO)
+    assert await free_for(world) == []
+    assert await free_for(world, TWO) == ["cam-5", "cam-6"]
+
+
+async def test_what_others_have_no_room_for_or_do_not_serve_is_not_kept_for_them(world: World):
+    await with_cameras(world.store, *(f"cam-{number}" for number in range(1, 7)))
+    await world.store.register(a_spec(ONE, site="site-1", tenant="tenant-1"))
+    await world.store.register(a_spec(an_owner("full"), capacity=1))
+    await world.store.register(a_spec(an_owner("far"), site="site-2"))
+    await world.store.register(a_spec(an_owner("foreign"), tenant="tenant-2"))
+    assert len(await free_for(world)) == 5
+
+
+async def test_who_asks_beyond_its_share_gets_what_others_leave(world: World):
+    await with_cameras(world.store, "cam-1", "cam-2", "cam-3")
+    await world.store.register(a_spec(ONE, capacity=2))
+    await with_runners(world.store, TWO)
+    assert await free_for(world, limit=1) == ["cam-1"]
+    granted = await world.store.acquire_free(OpenClaim(owner=ONE, limit=40, beyond_share=True))
+    assert isinstance(granted, Granted)
+    assert [lease.camera_id for lease, _ in granted.leases] == ["cam-2"], "one more than its share, and all its room"
+
+
+async def test_nothing_is_kept_for_who_lets_its_own_leases_lapse(world: World):
+    await with_cameras(world.store, "cam-1", "cam-2", "cam-3")
+    await with_runners(world.store, ONE)
+    await with_a_watched_clock(world)
+    assert len(await free_for(world)) == 3
+    await world.advance(9)
+    await world.store.lapse()
+    await with_runners(world.store, TWO)
+    await world.store.heartbeat(ONE)
+    assert len(await free_for(world, TWO)) == 3
 
 
 async def test_silent_and_cordoned_runners_have_no_share(world: World):

@@ -114,7 +114,8 @@ class LeaseService:
         owner = owner_of(caller, message.runner_id, message.incarnation)
         if isinstance(owner, Problem):
             return owner
-        outcome = await self._store.acquire_free(OpenClaim(owner=owner, limit=message.limit))
+        claim = OpenClaim(owner=owner, limit=message.limit, beyond_share=message.beyond_share)
+        outcome = await self._store.acquire_free(claim)
         self._note_acquired(owner, outcome, camera_id=None)
         if isinstance(outcome, Denied):
             return problem(outcome)

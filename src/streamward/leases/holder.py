@@ -28,6 +28,11 @@ from streamward.model.runner import AS_STARTED, DEFAULT_CAPACITY, DrainMode, Mak
 SOFT_DRAIN_BATCH = 4  # leases given back at a time
 SOFT_DRAIN_EVERY = 2.0
 RETRY_AFTER = 0.1  # seconds until an ask that failed at once goes again
+MOST_ASKED = 1000  # cameras in one ask
+SETTLED_AFTER = 1.5  # seconds from its registration on in which a runner takes but a few: others may be starting too
+FIRST_FEW = 2
+LOOK_AGAIN = 0.25  # seconds, while cameras are free that are others' to take
+LEFT_FOR = 2.0  # seconds after which those are anybody's
 
 
 class AskKind(StrEnum):
@@ -143,6 +148,8 @@ class Holder:
     _numbers: int = 0
     _flags: Flags = field(default_factory=lambda: Flags(capacity=DEFAULT_CAPACITY))
     _next_drain: float = 0.0
+    _settled_at: float = 0.0
+    _left_since: float | None = None  # since when cameras have been free that others should take
 
     def __post_init__(self) -> None:
         self.owner = Owner(self.spec.runner.runner_id, self.spec.runner.incarnation)
@@ -232,7 +239,7 @@ class Holder:
             case Denied():
                 pass
             case Flags():
-                self._take_flags(answer)
+                self._take_flags(answer, now)
             case Acquired():
                 self._take_grants(ask, answer, now)
             case Renewed():
@@ -248,7 +255,7 @@ class Holder:
         channel = self._channels[kind]
         if channel.under_way is not None or now < channel.due:
             return
-        body, every = self._next(kind)
+        body, every = self._next(kind, now)
         channel.due = now + every
         if body is None:
             return
@@ -256,7 +263,7 @@ class Holder:
         channel.under_way = Ask(number=self._numbers, kind=kind, body=body, sent=now)
         yield channel.under_way
 
-    def _next(self, kind: AskKind) -> tuple[AskBody | None, float]:
+    def _next(self, kind: AskKind, now: float) -> tuple[AskBody | None, float]:
         """What this conversation would say now, and how long it then rests."""
         match kind:
             case AskKind.REGISTER:
@@ -269,22 +276,29 @@ class Holder:
                 leases = tuple(self.giving_back.values())
                 return (Releasing(self.owner, leases), 0.5) if leases else (None, math.inf)
             case AskKind.ACQUIRE:
-                limit = self._free_slots()
-                return (OpenClaim(owner=self.owner, limit=limit) if limit > 0 else None), self.spec.acquire_every
+                return self._claim(now), self._settled_at - now if self._is_settling(now) else self.spec.acquire_every
             case AskKind.BEAT:
                 return Beat(self.owner, len(self._held), self.making), self.spec.beat_every
 
-    def _free_slots(self) -> int:
+    def _claim(self, now: float) -> OpenClaim | None:
+        """What it may take now; nothing: None."""
         if self.state is HolderState.LEAVING or self._flags.cordoned or self._flags.drain is not DrainMode.NONE:
-            return 0
-        return self._flags.capacity - len(self._held) - len(self.giving_back)
+            return None
+        most = min(FIRST_FEW, self._flags.capacity) if self._is_settling(now) else self._flags.capacity
+        limit = most - len(self._held) - len(self.giving_back)
+        is_left = self._left_since is not None and now - self._left_since >= LEFT_FOR
+        return OpenClaim(owner=self.owner, limit=min(limit, MOST_ASKED), beyond_share=is_left) if limit > 0 else None
+
+    def _is_settling(self, now: float) -> bool:
+        return now < self._settled_at
 
     def _gives_up_at(self, ask: Ask) -> float:
         return ask.sent + self.spec.answer_within
 
-    def _take_flags(self, flags: Flags) -> None:
+    def _take_flags(self, flags: Flags, now: float) -> None:
         if self.state is HolderState.STARTING:
             self.state = HolderState.SERVING
+            self._settled_at = now + SETTLED_AFTER
         self._flags = flags
 
     def _take_grants(self, ask: Ask, acquired: Acquired, now: float) -> None:
@@ -293,8 +307,10 @@ class Holder:
                 continue
             self.giving_back.pop(lease.camera_id, None)
             self._extend(ask, lease, at=acquired.at, now=now)
+        is_others = acquired.more and not acquired.leases
+        self._left_since = (now if self._left_since is None else self._left_since) if is_others else None
         if acquired.more:
-            self._channels[AskKind.ACQUIRE].due = now
+            self._channels[AskKind.ACQUIRE].due = now + LOOK_AGAIN if is_others else now
         if self.state is HolderState.LEAVING:
             self.leave(now)
 

@@ -44,10 +44,11 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenClaim:
-    """A runner asks for up to `limit` free cameras."""
+    """A runner asks for up to `limit` free cameras of its share."""
 
     owner: Owner
     limit: int
+    beyond_share: bool = False  # also for what is others' to take: they had their time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +57,7 @@ class Granted:
 
     leases: tuple[tuple[Lease, Camera], ...]
     at: datetime
-    more: bool = False  # free cameras are left: ask again at once
+    more: bool = False  # free cameras are left, its own share or others': ask again soon
     changed: tuple[CameraId, ...] = ()  # those that got a new generation, not merely more time
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from streamward.leases.holder import MOST_ASKED
 from streamward.model.camera import LeasePolicyName
 from streamward.model.runner import DrainMode
 from streamward.protocol.fields import (
@@ -87,11 +88,15 @@ class GrantedLease(CameraLease, frozen=True):
 
 
 class AcquireCameras(Message, frozen=True):
-    """Runner asks for up to `limit` free cameras; answered by CamerasAcquired."""
+    """Runner asks for up to `limit` free cameras; answered by CamerasAcquired.
+
+    It is given no more than its share among the runners that were heard lately, unless it asks for more than that.
+    """
 
     runner_id: Id
-    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)]
+    limit: Annotated[int, msgspec.Meta(ge=1, le=MOST_ASKED)]
     incarnation: Id | None = None
+    beyond_share: bool = False
 
 
 class AcquiredCamera(Message, frozen=True):
@@ -107,7 +112,7 @@ class AcquiredCamera(Message, frozen=True):
 
 
 class CamerasAcquired(Message, frozen=True):
-    """Control plane: these are yours now; `more` says that free ones are left."""
+    """Control plane: these are yours now; `more` says that free ones are left, for you or for others."""
 
     server_time: datetime
     leases: list[AcquiredCamera]

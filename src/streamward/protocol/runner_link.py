@@ -52,8 +52,10 @@ def request(ask: Ask) -> Request:
                 policy=spec.policy,
                 capacity_streams=spec.capacity,
             )
-        case OpenClaim(owner=owner, limit=limit):
-            return AcquireCameras(runner_id=owner.runner_id, incarnation=owner.incarnation, limit=limit)
+        case OpenClaim(owner=owner, limit=limit, beyond_share=beyond_share):
+            return AcquireCameras(
+                runner_id=owner.runner_id, incarnation=owner.incarnation, limit=limit, beyond_share=beyond_share
+            )
         case Renewal(owner=owner, leases=leases):
             named = [NamedLease(camera_uuid=each.camera_id, version=each.generation or 0) for each in leases]
             return RenewCameras(runner_id=owner.runner_id, incarnation=owner.incarnation, cameras=named)

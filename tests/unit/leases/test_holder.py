@@ -1,9 +1,16 @@
 """A runner's side of its leases: deadlines, renewals, and answers that are late, lost or told twice."""
 
+from dataclasses import replace
+
 import pytest
 
 from streamward.leases.holder import (
+    FIRST_FEW,
+    LEFT_FOR,
+    LOOK_AGAIN,
+    MOST_ASKED,
     RETRY_AFTER,
+    SETTLED_AFTER,
     Acquired,
     AskKind,
     Beat,
@@ -23,7 +30,7 @@ def test_it_registers_before_it_asks_for_anything():
     holder.receive(ask, Flags(capacity=7), 0.1)
     assert holder.state is HolderState.SERVING
     nothing = Renewal(owner=OWNER, leases=())  # the answer tells of grants that were never heard of
-    assert [each.body for each in holder.due(0.1)] == [nothing, OpenClaim(owner=OWNER, limit=7), Beat(OWNER, 0)]
+    assert [each.body for each in holder.due(0.1)] == [nothing, OpenClaim(owner=OWNER, limit=FIRST_FEW), Beat(OWNER, 0)]
 
 
 def test_a_lease_is_trusted_from_before_the_ask_not_from_the_answer():
@@ -161,6 +168,32 @@ def test_it_asks_for_no_more_than_it_has_room_for():
 def test_a_full_holder_asks_for_nothing():
     talk = Talk(capacity=1).acquired(CAMERA, now=10.0)
     assert AskKind.ACQUIRE not in talk.poll(20.0)
+
+
+def test_it_takes_a_few_first_and_the_rest_when_those_who_started_with_it_are_known():
+    talk = Talk(capacity=5).acquired(CAMERA, OTHER, now=0.2, more=True)
+    assert AskKind.ACQUIRE not in talk.poll(0.2), "its first few"
+    assert talk.holder.next_due() <= SETTLED_AFTER
+    talk.poll(SETTLED_AFTER)
+    assert talk.last(AskKind.ACQUIRE).body == OpenClaim(owner=OWNER, limit=3)
+
+
+def test_it_asks_beyond_its_share_for_what_others_leave_free_for_long():
+    talk, claim = holding(now=10.0), OpenClaim(owner=OWNER, limit=9)
+    talk.acquired(now=11.0, more=True)
+    assert AskKind.ACQUIRE not in talk.poll(11.0)
+    assert AskKind.ACQUIRE in talk.poll(11.0 + LOOK_AGAIN)
+    assert talk.last(AskKind.ACQUIRE).body == claim
+    talk.acquired(now=11.5, more=True).acquired(now=11.0 + LEFT_FOR)
+    assert talk.last(AskKind.ACQUIRE).body == replace(claim, beyond_share=True)
+    talk.acquired(now=14.0)
+    assert talk.last(AskKind.ACQUIRE).body == claim, "nothing was left, so the others have their time again"
+
+
+def test_it_asks_for_no_more_than_a_message_may():
+    talk = Talk(capacity=10_000)
+    talk.poll(SETTLED_AFTER)
+    assert talk.last(AskKind.ACQUIRE).body == OpenClaim(owner=OWNER, limit=MOST_ASKED)
 
 
 def test_when_more_is_free_it_asks_again_at_once():

@@ -31,7 +31,11 @@ THREE = Generation(3)
     ("body", "message"),
     [
         (SPEC, wire.RegisterRunner(**WHO, site_id="site-1", policy=LeasePolicyName.STICKY, capacity_streams=12)),
-        (OpenClaim(owner=OWNER, limit=7), wire.AcquireCameras(**WHO, limit=7)),
+        (OpenClaim(owner=OWNER, limit=7), wire.AcquireCameras(runner_id="runner-1", incarnation="inc-1", limit=7)),
+        (
+            OpenClaim(owner=OWNER, limit=7, beyond_share=True),
+            wire.AcquireCameras(runner_id="runner-1", incarnation="inc-1", limit=7, beyond_share=True),
+        ),
         (
             Renewal(owner=OWNER, leases=(Named(CAMERA, THREE), Named(CameraId("cam-2"), None))),
             wire.RenewCameras(

@@ -20,7 +20,7 @@ from streamward.leases.fence import Stamp, Verdict, admit
 from streamward.leases.holder import Answer, Ask, Holder
 from streamward.leases.lease import Denied, Grant, Lease, Owner, SessionState
 from streamward.leases.policy import Terms
-from streamward.leases.store import Kept, Lapse, Renewal, Renewed
+from streamward.leases.store import Kept, Lapse, OpenClaim, Renewal, Renewed
 from streamward.model.camera import Camera
 from streamward.model.identity import Caller
 from streamward.model.ids import CameraId, Generation
@@ -40,6 +40,11 @@ class Bug:
 
 
 class DeadlineFromAnswer(Holder):
+    def _claim(self, now: float) -> OpenClaim | None:
+        """Whatever is free, at once: a takeover that waits its turn would come too late to show the bug."""
+        claim = super()._claim(now)
+        return None if claim is None else replace(claim, beyond_share=True)
+
     def receive(self, ask: Ask, answer: Answer | None, now: float) -> None:
         if self._is_awaited(ask, now):
             late = replace(ask, sent=now)

@@ -7,7 +7,7 @@ from streamward.drivers.memory.database import MemoryDatabase
 from streamward.leases import eligibility, placement
 from streamward.leases.clock_guard import ClockGuard, ClockView
 from streamward.leases.lease import DenialReason, Denied, Grant, Lease, Owner, SessionState
-from streamward.leases.placement import FreeCamera
+from streamward.leases.placement import FreeCamera, Slots
 from streamward.leases.policy import BY_NAME, Policies, Terms, applied
 from streamward.leases.store import (
     EVERY,
@@ -76,7 +76,7 @@ class MemoryLeases:
         mine = self._db.held_by(claim.owner)
         served = {self._db.cameras[lease.camera_id].site_id for lease in mine if lease.camera_id in self._db.cameras}
         room = min(claim.limit, runner.capacity - self._db.slots_used(claim.owner))
-        share = placement.share(free=len(free), runners=self._askers(now))
+        share = room if claim.beyond_share else self._share(runner, free=len(free), now=now)
         chosen = placement.choose(free, served=served, limit=min(room, share))
         before = {choice.camera_id: self._db.leases[choice.camera_id].generation for choice in chosen}
         granted = [self._take(runner, choice.camera_id, claim.owner, now=now, clock=clock) for choice in chosen]
@@ -162,9 +162,22 @@ class MemoryLeases:
         policy = applied(runner=runner.policy, site=site.policy if site else None, policies=self._policies)
         return policy.terms(ttl)
 
-    def _askers(self, now: datetime) -> int:
-        running = (runner for runner in self._db.runners.values() if runner.incarnation is not None)
-        return sum(runner.takes_leases and runner.is_healthy(now) for runner in running)
+    def _share(self, runner: Runner, *, free: int, now: datetime) -> int:
+        rivals = (
+            each
+            for each in self._db.runners.values()
+            if placement.is_rival(each, runner, lapsed=self._lapsed(each), now=now)
+        )
+        return placement.share(self._slots(runner), map(self._slots, rivals), free=free)
+
+    def _lapsed(self, runner: Runner) -> int:
+        owner = None if runner.incarnation is None else Owner(runner.runner_id, runner.incarnation)
+        return sum(lease.owner == owner and lease.state is SessionState.ORPHANED for lease in self._db.leases.values())
+
+    def _slots(self, runner: Runner) -> Slots:
+        assert runner.incarnation is not None
+        held = self._db.slots_used(Owner(runner.runner_id, runner.incarnation))
+        return Slots(held=held, capacity=runner.capacity)
 
     def _free_for(self, runner: Runner, now: datetime, clock: ClockView) -> list[FreeCamera]:
         return [

@@ -5,7 +5,7 @@
 from streamward.drivers.sql.dialect import SqlDialect
 from streamward.drivers.sql.rule import MINE, TAKES_SLOT, LeaseRule
 from streamward.drivers.sql.statement import CAMERA, LEASE, RUNNER, Statement, statement
-from streamward.model.runner import SILENT_AFTER
+from streamward.leases.placement import ASKS_WITHIN
 
 TAKEN = ("camera_uuid", "ttl", "soft_for")
 LET_GO = ("camera_uuid", "runner_id", "incarnation", "generation", "made_until")
@@ -26,6 +26,7 @@ class LeaseStatements:
             returns="now camera_uuid",
         )
         self.look_for_free = _look_for_free(dialect, rule)
+        self.rivals = _rivals(dialect)
         self.take = _take(rule, skip=False)
         self.take_free = _take(rule, skip=True)
         self.let_go = _let_go(rule, skip=False)
@@ -131,14 +132,25 @@ def _look_for_free(dialect: SqlDialect, rule: LeaseRule) -> Statement:
         " FROM stream_leases AS l CROSS JOIN t WHERE l.state IN ('PENDING', 'ORPHANED') AND l.wanted"
         " AND l.tenant_id = coalesce(:tenant_id, l.tenant_id) AND l.site_id = coalesce(:site_id, l.site_id)"
         f" AND {rule.is_open}),"
-        " best AS (SELECT * FROM open ORDER BY free_since, is_served DESC, site_id, camera_uuid LIMIT :limit),"
-        " asking AS MATERIALIZED (SELECT count(*) AS askers FROM runners AS r CROSS JOIN t"
-        " WHERE r.incarnation IS NOT NULL AND NOT r.cordoned AND r.drain_mode = 'none'"
-        f" AND {dialect.later('r.last_seen_at', str(SILENT_AFTER))} >= t.now)"
-        f" SELECT t.now, {_SLOTS_USED} AS held, (SELECT count(*) FROM open) AS free, asking.askers,"
+        " best AS (SELECT * FROM open ORDER BY free_since, is_served DESC, site_id, camera_uuid LIMIT :limit)"
+        f" SELECT t.now, {_SLOTS_USED} AS held, (SELECT count(*) FROM open) AS free,"
         f" best.generation, best.free_since, best.is_served, s.policy AS site_policy, {CAMERA.columns}"
-        " FROM t CROSS JOIN asking LEFT JOIN best ON true LEFT JOIN cameras AS c ON c.camera_uuid = best.camera_uuid"
+        " FROM t LEFT JOIN best ON true LEFT JOIN cameras AS c ON c.camera_uuid = best.camera_uuid"
         " LEFT JOIN sites AS s ON s.site_id = c.site_id",
         CAMERA,
-        returns="now held free askers generation free_since is_served site_policy",
+        returns="now held free generation free_since is_served site_policy",
+    )
+
+
+def _rivals(dialect: SqlDialect) -> Statement:
+    """How many cameras those have, and may have, who ask for what a runner asks for: `placement.is_rival`."""
+    its = "FROM stream_leases AS l WHERE l.runner_id = r.runner_id AND l.incarnation = r.incarnation"
+    return statement(
+        f"WITH t AS MATERIALIZED ({dialect.now}) SELECT (SELECT count(*) {its}) AS held, r.capacity_streams"
+        " FROM runners AS r CROSS JOIN t WHERE r.runner_id <> :runner_id"
+        " AND r.incarnation IS NOT NULL AND NOT r.cordoned AND r.drain_mode = 'none'"
+        f" AND NOT EXISTS (SELECT 1 {its} AND l.state = 'ORPHANED')"
+        f" AND {dialect.later('r.last_seen_at', str(ASKS_WITHIN))} >= t.now"
+        " AND coalesce(r.tenant_id = :tenant_id, true) AND coalesce(r.site_id = :site_id, true)",
+        returns="held capacity_streams",
     )

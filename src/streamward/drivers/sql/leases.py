@@ -22,7 +22,7 @@ from streamward.drivers.sql.statement import Statement
 from streamward.drivers.sql.waves import waves
 from streamward.leases import eligibility, placement
 from streamward.leases.lease import DenialReason, Denied, Owner
-from streamward.leases.placement import FreeCamera
+from streamward.leases.placement import FreeCamera, Slots
 from streamward.leases.policy import FAST, Terms, applied
 from streamward.leases.store import Claim, Granted, Lapse, Named, OpenClaim, Orphan, Renewal, Renewed
 from streamward.model.ids import CameraId, Generation
@@ -82,7 +82,7 @@ class SqlLeases:
                 return eligibility.refusal(runner, claim.owner) or Denied(DenialReason.RUNNER_CORDONED)
             rows = await self._look_for_free(session, runner, claim, look=look)
             room = min(claim.limit, runner.capacity - rows[0].held)
-            chosen = _chosen(rows, room)
+            chosen = _chosen(rows, min(room, await self._share(session, runner, claim, rows[0])))
             taken = await self._take(
                 session, runner, {camera_id: self._terms(runner, row) for camera_id, row in chosen.items()}, wait=False
             )
@@ -165,6 +165,14 @@ class SqlLeases:
         """One row for each free camera, at most as many as asked for, and at least one row."""
         params = {"limit": max(claim.limit, 0), **_wanted_by(runner), **look.terms, **self._db.moment()}
         return await session.rows(self._lease_sql.look_for_free, params)
+
+    async def _share(self, session: Session, runner: Runner, claim: OpenClaim, row: Row[Any]) -> int:
+        """How many it may take of what is free, for all that others could."""
+        if claim.beyond_share or not row.free:
+            return int(row.free)
+        rivals = await session.rows(self._lease_sql.rivals, {**_wanted_by(runner), **self._db.moment()})
+        mine = Slots(held=row.held, capacity=runner.capacity)
+        return placement.share(mine, (Slots(each.held, each.capacity_streams) for each in rivals), free=row.free)
 
     async def _take(
         self, session: Session, runner: Runner, terms: Mapping[CameraId, Terms], *, wait: bool
@@ -256,7 +264,7 @@ def _denial(owner: Owner, row: Row[Any], *, look: Look) -> Denied | None:
     return outcome if isinstance(outcome, Denied) else None
 
 
-def _chosen(rows: Sequence[Row[Any]], room: int) -> dict[CameraId, Row[Any]]:
+def _chosen(rows: Sequence[Row[Any]], limit: int) -> dict[CameraId, Row[Any]]:
     """What a runner takes of what it was shown, best first."""
     by_id = {CameraId(row.c_camera_uuid): row for row in rows if row.c_camera_uuid is not None}
     free = [
@@ -264,10 +272,7 @@ def _chosen(rows: Sequence[Row[Any]], room: int) -> dict[CameraId, Row[Any]]:
         for camera_id, row in by_id.items()
     ]
     served = {row.c_site_id for row in by_id.values() if row.is_served}
-    share = placement.share(free=rows[0].free, runners=rows[0].askers)
-    return {
-        each.camera_id: by_id[each.camera_id] for each in placement.choose(free, served=served, limit=min(room, share))
-    }
+    return {each.camera_id: by_id[each.camera_id] for each in placement.choose(free, served=served, limit=limit)}
 
 
 def _granted(

@@ -33,7 +33,7 @@ _NAMES: Mapping[TypeEngine[Any], str] = {
     Boolean(): "enabled do_not_process wanted cordoned is_served is_dialed is_live is_held",
     BigInteger(): "generation streamed_generation revision position",
     Integer(): (
-        "capacity capacity_streams reserve_size limit held free askers asked caller place in_flight leased orphaned "
+        "capacity capacity_streams reserve_size limit held free asked caller place in_flight leased orphaned "
         "unowned free_slots runners wanted_cameras waiting credential_version make proven_make tried_make"
     ),
     Double(): ("ttl soft_for steady_for tokens refill_rate reserve fps last_frame_age_s max_fps"),
