@@ -1,10 +1,11 @@
 """`streamward up`: a whole fleet that streams, keeps its cameras when a runner dies, and leaves nothing behind."""
 
 import json
+import os
 import signal
 from pathlib import Path
 
-from tests.support.labs import until
+from tests.support.labs import children_of, until
 from tests.support.ups import PATIENCE, up
 
 OTHER = {"runner-a": "runner-b", "runner-b": "runner-a"}
@@ -32,6 +33,9 @@ def test_a_fleet_outlives_a_manager_ends_without_a_trace_and_can_be_started_smal
         fleet.until_said("the camera streams")
         assert "cam-2" in fleet.command("cameras", "list", "--disabled").stdout
         assert len(fleet.left()) > 5
+        os.kill(min(children_of(fleet.process.pid)), signal.SIGKILL)  # the control plane, the first that was started
+        code = fleet.until_said(r"to sign in, use its new code: streamward login \S+ --code (\S+)")[1]
+        assert "signed in at" in fleet.command("login", "--code", code).stdout
         fleet.process.kill()
         fleet.process.wait()
         until(lambda: fleet.left() == [], within=PATIENCE)

@@ -26,10 +26,11 @@ from streamward.runtime.clock import SystemClock
 from streamward.settings import Settings, added_to
 from streamward.up import furnish
 from streamward.up.api import Api
-from streamward.up.part import Part, PartSpec
+from streamward.up.part import Part, PartEnded, PartSpec
 from streamward.up.ports import free_port
 from streamward.up.progress import Progress, looking, since_start
 
+CONTROL = "control"
 CAMERAS_HOST = "127.0.0.1"
 CAMERAS_PORT, FAULTS_PORT = 8554, 8550
 SMALL = ("--width", "640", "--height", "360", "--fps", "15")  # so that a dozen leave a small host some room
@@ -99,15 +100,16 @@ class Fleet:
     say: Say
     _watched: list[_Watched] = field(default_factory=list)
     _progress: Progress | None = None
+    _url: str = ""
 
     def start(self) -> Served:
         """Starts everything; returns when runners may take cameras."""
         settings = self.spec.settings
         control_port = free_port(settings.host, settings.port or Settings().port)
-        url = _url(settings, control_port)
-        control = self._started("control", ("control",), PORT=str(control_port))
+        self._url = url = _url(settings, control_port)
+        control = self._started(CONTROL, ("control",), PORT=str(control_port))
         recorder = self._started("recorder", _recorder(self.spec.cameras))
-        code = re.search(r"--code (\S+)", control.said())
+        code = _code(control.said())
         api = Api(url, bearer=self._bearer)
         furnish.make_place(api)
         runners = {name: self._runner(api, name) for name in runner_names(self.spec.runners)}
@@ -120,7 +122,7 @@ class Fleet:
             cameras=cameras,
             faults=re.findall(r"control API +(\S+)", said)[0],
             runners={name: part.pid or 0 for name, part in runners.items()},
-            code=None if code is None else code[1],
+            code=code,
         )
 
     def watch(self) -> None:
@@ -162,6 +164,14 @@ class Fleet:
             each.again_at = None
             each.part.start()
             self.say(f"{each.part.name} was started again (process {each.part.pid})")
+            if each.part.name == CONTROL:
+                self._tell_code(each.part)
+
+    def _tell_code(self, control: Part) -> None:
+        """The code of before counts no more; one that dies again is told of by the next look."""
+        with contextlib.suppress(PartEnded):
+            if (code := _code(control.said())) is not None:
+                self.say(f"to sign in, use its new code: streamward login {self._url} --code {code}")
 
     def _runner(self, api: Api, name: str) -> Part:
         identity = self.spec.settings.data / "keys" / f"{name}.json"
@@ -211,6 +221,12 @@ def folder(settings: Settings) -> Iterator[None]:
 def runner_names(count: int) -> list[str]:
     """`runner-a`, `runner-b`, …"""
     return [f"runner-{chr(ord('a') + place)}" for place in range(count)]
+
+
+def _code(said: str) -> str | None:
+    """The one-time code for the first admin, while there is none."""
+    found = re.search(r"--code (\S+)", said)
+    return None if found is None else found[1]
 
 
 def _recorder(cameras: int) -> tuple[str, ...]:
