@@ -21,7 +21,6 @@ from streamward.runtime.clock import Clock
 from streamward.runtime.teller import Teller
 from streamward.runtime.usage import Usage
 
-EVERY = 1.0  # seconds
 TTL = 10.0  # seconds for which a heartbeat is worth something
 MOST_REPORTS = 1000  # in one message
 PATH = "/v1/streams/status/batch"
@@ -34,6 +33,7 @@ class BulletinParts:
     control: Control
     teller: Teller
     clock: Clock
+    every: float = 1.0  # seconds
 
 
 class Bulletin:
@@ -53,7 +53,7 @@ class Bulletin:
         while reports and await self._is_told(batch := dict(islice(reports.items(), MOST_REPORTS))):
             reports = {camera_id: report for camera_id, report in reports.items() if camera_id not in batch}
         self._manager.reports = reports | self._manager.reports  # newer ones win
-        return EVERY
+        return self._parts.every
 
     async def _is_told(self, reports: Mapping[CameraId, StreamReport]) -> bool:
         """Whether that is done with; what a control plane refuses for good is not told again."""

@@ -175,7 +175,8 @@ async def _managing(around: _Around, link: ParentLink) -> AsyncIterator[Manager]
         await spawner.start()
         async with contextlib.AsyncExitStack() as opened:
             teller = await opened.enter_async_context(Teller(bus, journal=journal, clock=clock))
-            told = BulletinParts(control=around.speaker, teller=teller, clock=clock)
+            every = around.settings.heartbeat_interval_s
+            told = BulletinParts(control=around.speaker, teller=teller, clock=clock, every=every)
             for service in (
                 restart,
                 managing,
@@ -279,6 +280,7 @@ def _holder_spec(around: _Around) -> HolderSpec:
             capacity=settings.capacity_streams,
         ),
         renew_every=settings.lease.renew_interval_s,
+        beat_every=settings.heartbeat_interval_s,
     )
 
 

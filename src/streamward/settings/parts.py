@@ -267,6 +267,10 @@ class Settings(BaseSettings):
     status_summary_interval_s: Annotated[
         float, Field(gt=0, le=3600, description="Seconds between two reports of a stream that has not changed")
     ] = 5.0
+    heartbeat_interval_s: Annotated[
+        float,
+        Field(ge=0.1, le=2, description="Seconds between two heartbeats of a runner; after 5 it counts as silent"),
+    ] = 1.0
     on_control_loss: Annotated[
         Literal["stop", "continue-fenced"],
         Field(
