@@ -43,9 +43,9 @@ class Rollout:
         """What every shard should be of."""
         return self.wanted if self.problem is None else self.proven
 
-    def want(self, make: int) -> "Rollout":
-        """Another make; a shard that moves ends its move first."""
-        return self if make == self.wanted else replace(self, wanted=make, problem=None)
+    def want(self, make: int, *, problem: str | None = None) -> "Rollout":
+        """Another make, or one with which there was a problem before; a shard that moves ends its move first."""
+        return self if make == self.wanted else replace(self, wanted=make, problem=problem)
 
     def failed(self, shard: Shard, problem: str) -> "Rollout":
         """A Worker of that shard did; of one that is not of the make on trial that is no news."""

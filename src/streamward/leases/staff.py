@@ -14,6 +14,7 @@ from streamward.leases.rollout import Rollout
 from streamward.leases.sharding import OwnedCamera, Shard, assign, packed
 from streamward.leases.supervision import NEVER_DIED, Action, Past, Restarts, Worker
 from streamward.model.ids import CameraId, ShardId
+from streamward.model.runner import AS_STARTED, Making
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,10 +40,18 @@ class Staff:
         """The shards to run, suspects alone."""
         return self.quarantine.isolate(self.shards)
 
-    def want(self, make: int) -> "Staff":
-        """Workers of another make, for all shards; where there are none yet, from the start."""
-        rollout = self.rollout.want(make) if self.shards else Rollout(wanted=make, proven=make)
-        return replace(self, rollout=rollout)
+    def want(self, make: int, *, before: Making = AS_STARTED) -> "Staff":
+        """Workers of another make, for all shards; where there are none yet, from the start.
+
+        What an earlier start of the runner refused, or did not survive, is not tried again: `before` is what it said.
+        """
+        if make == self.rollout.wanted:
+            return self
+        problem = before.refusal(make)
+        if self.shards:
+            return replace(self, rollout=self.rollout.want(make, problem=problem))
+        proven = make if problem is None else before.proven
+        return replace(self, rollout=Rollout(wanted=make, proven=proven, problem=problem))
 
     def step(
         self, owned: Iterable[OwnedCamera], seated: Sequence[Seated], *, target: int, now: float

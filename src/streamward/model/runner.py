@@ -8,6 +8,8 @@ from streamward.model.camera import LeasePolicyName
 from streamward.model.ids import Incarnation, RunnerId, SiteId, TenantId
 
 DEFAULT_CAPACITY = 40  # S0-076
+LONGEST_PROBLEM = 500  # characters
+ENDED_ON_TRIAL = "the runner ended while it was tried"
 SILENT_AFTER = 5.0  # seconds without a heartbeat until a runner no longer counts as healthy (S0-064)
 
 
@@ -38,6 +40,12 @@ class Making:
     proven: int = 0  # 0: what it was started with
     tried: int = 0
     problem: str | None = None
+
+    def refusal(self, make: int) -> str | None:
+        """Why a later start of the runner does not try a make again; None: it may."""
+        if self.tried != make or self.proven == make:
+            return None
+        return self.problem or ENDED_ON_TRIAL
 
 
 AS_STARTED = Making()

@@ -7,7 +7,7 @@ import msgspec
 
 from streamward.leases.holder import MOST_ASKED
 from streamward.model.camera import LeasePolicyName
-from streamward.model.runner import DrainMode
+from streamward.model.runner import LONGEST_PROBLEM, DrainMode
 from streamward.protocol.fields import (
     Capacity,
     ClearText,
@@ -207,7 +207,7 @@ class Heartbeat(Message, frozen=True):
     mem_mb: Annotated[float, msgspec.Meta(ge=0)] = 0.0
     make: Annotated[int, msgspec.Meta(ge=0)] = 0  # of its Workers: the latest that is known to work
     tried_make: Annotated[int, msgspec.Meta(ge=0)] = 0  # the latest that it was told of
-    make_problem: Annotated[str, msgspec.Meta(max_length=500)] | None = None  # why it refused that one
+    make_problem: Annotated[str, msgspec.Meta(max_length=LONGEST_PROBLEM)] | None = None  # why it refused that one
     ts: Instant | None = None
     type: Literal["runner.heartbeat"] = "runner.heartbeat"
 

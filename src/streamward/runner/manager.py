@@ -291,7 +291,7 @@ class Manager:
     def _answered(self, reply: Reply) -> None:
         if isinstance(reply, RunnerFlags):
             self._is_drained = reply.drain_mode is not DrainMode.NONE
-            self.staffing.want(reply.make, detector=reply.detector)
+            self.staffing.want(reply)
         if isinstance(reply, CamerasAcquired):
             for lease in reply.leases:
                 self._known.granted(lease)

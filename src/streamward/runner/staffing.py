@@ -14,7 +14,8 @@ from streamward.leases.sharding import OwnedCamera, Shard
 from streamward.leases.staff import Staff
 from streamward.leases.supervision import EndWorker, GiveSpare, StartWorker
 from streamward.model.ids import CameraId, ShardId
-from streamward.model.runner import Making
+from streamward.model.runner import LONGEST_PROBLEM, Making
+from streamward.protocol.leases import RunnerFlags
 from streamward.protocol.shards import ShardConfig
 from streamward.protocol.spawning import Exited
 from streamward.runner import facts
@@ -56,14 +57,22 @@ class Staffing:
     def making(self) -> Making:
         """How far a rollout has come."""
         rollout = self._staff.rollout
-        return Making(proven=rollout.proven, tried=rollout.wanted, problem=rollout.problem)
+        problem = rollout.problem and rollout.problem[:LONGEST_PROBLEM]
+        return Making(proven=rollout.proven, tried=rollout.wanted, problem=problem)
 
-    def want(self, make: int, *, detector: str | None) -> None:
-        """Workers of another make, for all shards; None: the detector that the runner was started with."""
-        if make not in self._templates:
+    def want(self, flags: RunnerFlags) -> None:
+        """Workers of the make that operators want, for all shards."""
+        before = Making(proven=flags.proven_make, tried=flags.tried_make, problem=flags.make_problem)
+        if before.refusal(flags.make) is not None and flags.proven_make not in self._templates:
+            self._learn(flags.proven_make, flags.earlier_detector)
+        self._learn(flags.make, flags.detector)
+        self._staff = self._staff.want(flags.make, before=before)
+
+    def _learn(self, make: int, detector: str | None) -> None:
+        """What a make is, which in another database may be something else; without a detector it has the runner's."""
+        if make:
             template = self._spec.template
             self._templates[make] = msgspec.structs.replace(template, detector=detector or template.detector)
-        self._staff = self._staff.want(make)
 
     def plan(self, owned: Iterable[OwnedCamera], *, is_leaving: bool) -> None:
         """Regroups the cameras, and starts, gives and ends Workers."""

@@ -11,6 +11,7 @@ from streamward.leases.supervision import (
     Worker,
 )
 from streamward.model.ids import CameraId, ShardId, SiteId, TenantId
+from streamward.model.runner import Making
 
 ZERO, ONE = ShardId("shard-0"), ShardId("shard-1")
 SPARE = Seated(worker=Worker(number=9, shard_id=None, is_ready=True), born_at=0.0)
@@ -49,6 +50,21 @@ def test_the_old_worker_stays_while_a_planned_camera_runs_in_it() -> None:
 
 def test_where_nothing_runs_yet_another_make_is_the_first() -> None:
     assert Staff().want(3).rollout.proven == 3
+
+
+def test_what_was_refused_is_not_tried_again_though_nothing_runs_any_more() -> None:
+    staff = planned("cam-1").want(1)
+    staff, _ = staff.step(cameras("cam-1"), [a_seat(ZERO, "cam-1")], target=4, now=1.0)
+    staff, _ = staff.failed(ONE, "it is broken").step([], [], target=4, now=2.0)
+    assert staff.want(1).rollout.target == 0
+    assert staff.want(2).rollout.target == 2
+
+
+def test_what_an_earlier_start_refused_is_not_tried_again() -> None:
+    before = Making(proven=1, tried=2, problem="it is broken")
+    for staff, proven in ((Staff(), 1), (planned("cam-1"), 0)):
+        rollout = staff.want(2, before=before).rollout
+        assert (rollout.wanted, rollout.target, rollout.problem) == (2, proven, "it is broken")
 
 
 def test_a_worker_that_dies_fails_its_make_and_a_crash_sets_cameras_apart() -> None:

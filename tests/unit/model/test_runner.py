@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from streamward.model.runner import SILENT_AFTER, DrainMode, Making
+from streamward.model.runner import ENDED_ON_TRIAL, SILENT_AFTER, DrainMode, Making
 from tests.support.builders import a_runner, at
 
 
@@ -32,3 +32,16 @@ def test_a_rollout_is_another_make_and_remembers_what_last_worked():
     rolled = settled.rolled_out("people")
     assert (rolled.make, rolled.detector, rolled.earlier_detector) == (2, "people", "colour")
     assert rolled.rolled_out("cars").earlier_detector == "colour"
+
+
+@pytest.mark.parametrize(
+    ("before", "refusal"),
+    [
+        (Making(proven=1, tried=2, problem="it is broken"), "it is broken"),
+        (Making(proven=1, tried=2), ENDED_ON_TRIAL),
+        (Making(proven=2, tried=2), None),
+        (Making(proven=1, tried=1, problem="it was broken"), None),
+    ],
+)
+def test_what_a_runner_refused_or_did_not_survive_is_not_tried_by_its_next_start(before, refusal):
+    assert before.refusal(2) == refusal
