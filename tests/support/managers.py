@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from streamward.leases.holder import AskKind
-from streamward.model.ids import SiteId
+from streamward.model.ids import ShardId, SiteId
 from streamward.protocol.shards import ShardConfig
 from streamward.runner.known import KnownCameras
 from streamward.runner.manager import Manager
@@ -59,12 +59,13 @@ class Host:
         assert AskKind.RENEW in self.talk.poll(now)
         self.talk.answer(AskKind.RENEW, renewed(now=now, lost=(ONE,)), now=now)
 
-    async def staffed(self) -> int:
-        """Looks until its shard has a Worker; returns that one's number."""
+    async def staffed(self, shard_id: ShardId | None = None) -> int:
+        """Looks until a shard has a Worker, or that one has; returns its number."""
         async with asyncio.timeout(60):
             while True:
                 await self.manager.tick()
-                found = [seat.number for seat in self.manager.crew.seats.values() if seat.shard_id is not None]
+                seats = [each for each in self.manager.crew.seats.values() if each.shard_id is not None]
+                found = [each.number for each in seats if shard_id in (None, each.shard_id)]
                 if found:
                     return found[0]
                 self.clock.advance(0.1)

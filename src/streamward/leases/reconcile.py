@@ -51,6 +51,7 @@ class Running:
     voice: Voice = Voice.SPEAKS
     is_shown: bool = False  # its frames come
     since: float = 0.0  # boot-time
+    has_own_detector: bool = False  # instead of its Worker's
 
 
 class DropCamera(NamedTuple):

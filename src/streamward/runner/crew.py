@@ -77,7 +77,8 @@ class Seat:
 
     def add(self, source: Source, running: Running) -> None:
         """A camera begins."""
-        self.cameras[CameraId(source.camera_uuid)] = running
+        has_own_detector = source.detector is not None
+        self.cameras[CameraId(source.camera_uuid)] = replace(running, has_own_detector=has_own_detector)
         self.tell(Add(source=source, is_muted=running.voice is Voice.SILENT))
 
     def mute(self, camera_id: CameraId) -> None:

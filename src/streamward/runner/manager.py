@@ -328,7 +328,9 @@ class Manager:
     def _told(self, seat: Seat, reports: list[StreamReport], failures: list[StreamFailed]) -> None:
         self.reports.update({CameraId(report.camera_uuid): report for report in reports})
         for failure in failures:
-            if failure.code == StreamErrorCode.DETECTOR_FAILED:
+            running = seat.cameras.get(CameraId(failure.camera_uuid))
+            is_own = running is not None and running.has_own_detector  # which fails in any Worker
+            if failure.code == StreamErrorCode.DETECTOR_FAILED and not is_own:
                 self.staffing.failed(seat.shard_id, f"its detector fails: {failure.detail}")
 
     async def _pass_on(self, seat: Seat, asked: LoginsAsked) -> None:
