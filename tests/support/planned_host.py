@@ -34,9 +34,9 @@ class Process:
     ends_at: float | None = None
     cameras: dict[CameraId, Running] = field(default_factory=dict)
 
-    @property
-    def seated(self) -> Seated:
-        return Seated(worker=self.worker, born_at=self.born_at, cameras=frozenset(self.cameras))
+    def seated(self, now: float) -> Seated:
+        cameras = frozenset(self.cameras)
+        return Seated(worker=self.worker, born_at=self.born_at, has_begun=now >= self.ready_at, cameras=cameras)
 
 
 class PlannedHost:
@@ -56,7 +56,7 @@ class PlannedHost:
 
     def look(self) -> None:
         """One look of the Manager, and what it leads to at once."""
-        seated = [each.seated for each in self.processes.values()]
+        seated = [each.seated(self.now) for each in self.processes.values()]
         self.staff, actions = self.staff.step(self.owned.values(), seated, target=self.target, now=self.now)
         for action in actions:
             self._act(action)
@@ -89,8 +89,9 @@ class PlannedHost:
         """A Worker dies."""
         process = self.processes.pop(number)
         if not process.worker.is_ending:
-            accused = self.random.sample(sorted(process.cameras), min(1, len(process.cameras))) if is_crash else []
-            self.staff = self.staff.died(process.seated, accused=accused, how="it was killed", now=self.now)
+            most = self.random.randint(1, 3)  # are decoded at a time
+            accused = self.random.sample(sorted(process.cameras), min(most, len(process.cameras))) if is_crash else []
+            self.staff = self.staff.died(process.seated(self.now), accused=accused, how="it was killed", now=self.now)
 
     def running(self) -> dict[CameraId, list[Running]]:
         """Where each camera runs."""

@@ -55,7 +55,7 @@ class Rollout:
     def step(
         self, shards: Sequence[Shard], *, living: Collection[ShardId], now: float
     ) -> tuple["Rollout", list[Shard]]:
-        """What to run now; `living` are the shards that have a Worker."""
+        """What to run now; `living` are the shards that have a Worker, of those to run one that has all it needs."""
         rollout = self._watched(shards, living, now)
         stale = _stale(rollout, shards, now)
         if stale is None:

@@ -23,6 +23,7 @@ class Seated:
 
     worker: Worker
     born_at: float  # boot-time; of one that was the spare, when it took its shard
+    has_begun: bool = False  # with its shard: all that it needs is loaded
     cameras: frozenset[CameraId] = frozenset()
 
 
@@ -65,11 +66,16 @@ class Staff:
         return staff, supervision.plan(wanted, [each.worker for each in seated], deaths, now=now)
 
     def died(self, seat: Seated, *, accused: Iterable[CameraId] = (), how: str, now: float) -> "Staff":
-        """A Worker is dead that was not told to end; by a crash, if somebody is accused of it."""
-        shard_id = seat.worker.shard_id
+        """A Worker is dead that was not told to end; by a crash, if somebody is accused of it.
+
+        A crash for which there was a suspect already says nothing of the Worker's make.
+        """
+        shard_id, blamed = seat.worker.shard_id, set(accused)
         past = self.past.get(shard_id, NEVER_DIED).died(now, lived_for=now - seat.born_at)
-        quarantine = self.quarantine.accuse(accused, now=now)
-        return replace(self.failed(shard_id, how), past={**self.past, shard_id: past}, quarantine=quarantine)
+        is_news = not blamed or not blamed <= {each.camera_id for each in self.quarantine.suspects}
+        staff = self.failed(shard_id, how) if is_news else self
+        quarantine = self.quarantine.accuse(blamed, now=now)
+        return replace(staff, past={**self.past, shard_id: past}, quarantine=quarantine)
 
     def not_born(self, shard_id: ShardId | None, *, now: float) -> "Staff":
         """A Worker could not be started."""
@@ -89,11 +95,14 @@ class Staff:
 
     def _regrouped(self, owned: Iterable[OwnedCamera], seated: Sequence[Seated], *, target: int, now: float) -> "Staff":
         living = {each.worker.shard_id for each in seated if each.worker.shard_id is not None}
-        make = self.rollout.target
-        shards: Sequence[Shard] = assign(owned, self.shards, target=target, taken=living, make=make)
+        make, moving = self.rollout.target, self.rollout.moving
+        taken = living if moving is None else living | {moving.old}  # where it may come back to
+        shards: Sequence[Shard] = assign(owned, self.shards, target=target, taken=taken, make=make)
         quarantine = self.quarantine.trusted(now)
         if self.rollout.moving is None and not _departing(quarantine.isolate(shards), seated):
             shards = packed(shards, target=target)
+        living -= {shard.shard_id for shard in shards}
+        living |= {shard.shard_id for shard in shards if _has_arrived(quarantine.isolate([shard]), seated)}
         rollout, shards = self.rollout.step(shards, living=living, now=now)
         return replace(self, shards=tuple(shards), rollout=rollout, quarantine=quarantine)
 
@@ -118,3 +127,11 @@ def _departing(planned: Sequence[Shard], seated: Sequence[Seated]) -> list[Shard
             tenant_id = home[staying[0]].tenant_id
             found.append(Shard(shard_id=each.worker.shard_id, tenant_id=tenant_id, cameras=tuple(staying)))
     return found
+
+
+def _has_arrived(parts: Sequence[Shard], seated: Sequence[Seated]) -> bool:
+    """Whether a shard's Worker has begun, and its cameras are nowhere else; of suspects only, the first one's."""
+    homes = {part.shard_id for part in parts}
+    cameras = {camera_id for part in parts for camera_id in part.cameras}
+    has_begun = any(each.has_begun and each.worker.shard_id == parts[0].shard_id for each in seated)
+    return has_begun and not any(each.cameras & cameras for each in seated if each.worker.shard_id not in homes)

@@ -136,7 +136,8 @@ class Seat:
 def seated(seat: Seat) -> Seated:
     """A Worker as the plan of processes sees it."""
     worker = supervision.Worker(number=seat.number, shard_id=seat.shard_id, is_ready=True, is_ending=seat.is_ending)
-    return Seated(worker=worker, born_at=seat.born_at, cameras=frozenset(seat.cameras))
+    has_begun = seat.port is not None
+    return Seated(worker=worker, born_at=seat.born_at, has_begun=has_begun, cameras=frozenset(seat.cameras))
 
 
 class Crew:

@@ -22,9 +22,10 @@ def cameras(*names: str) -> list[OwnedCamera]:
     return [OwnedCamera(camera_id=CameraId(name), tenant_id=acme, site_id=site) for name in names]
 
 
-def a_seat(shard_id: ShardId, *names: str, number: int = 1, born_at: float = 0.0) -> Seated:
+def a_seat(shard_id: ShardId, *names: str, number: int = 1, born_at: float = 0.0, has_begun: bool = True) -> Seated:
     worker = Worker(number=number, shard_id=shard_id, is_ready=True)
-    return Seated(worker=worker, born_at=born_at, cameras=frozenset(map(CameraId, names)))
+    cameras = frozenset(map(CameraId, names))
+    return Seated(worker=worker, born_at=born_at, has_begun=has_begun, cameras=cameras)
 
 
 def planned(*names: str) -> Staff:
@@ -101,3 +102,44 @@ def test_shards_are_packed_when_nothing_else_moves() -> None:
     seats = [a_seat(ZERO, names[0]), a_seat(ONE, names[-1], number=2)]
     staff, _ = staff.step(cameras(*left), seats, target=4, now=1.0)
     assert [shard.cameras for shard in staff.planned] == [tuple(left)]
+
+
+def test_a_make_is_proven_only_when_its_worker_has_begun_though_the_old_one_is_dead() -> None:
+    staff = planned("cam-1").want(1)
+    staff, _ = staff.step(cameras("cam-1"), [a_seat(ZERO, "cam-1")], target=4, now=1.0)
+    staff, _ = staff.step(cameras("cam-1"), [a_seat(ONE, has_begun=False)], target=4, now=2.0)
+    assert staff.rollout.proven == 0
+    begun, _ = staff.step(cameras("cam-1"), [a_seat(ONE)], target=4, now=3.0)
+    assert begun.rollout.proven == 1
+    staff = staff.died(a_seat(ONE, has_begun=False), how="it is broken", now=3.0)
+    assert staff.rollout.target == 0
+
+
+def test_a_shard_of_suspects_only_moves_too() -> None:
+    both, alone = ["cam-1", "cam-2"], [ShardId("alone-0.1"), ShardId("alone-1.1")]
+    staff = planned(*both).died(a_seat(ZERO, *both), accused=map(CameraId, both), how="a crash", now=0.0)
+    seats = [a_seat(ShardId(f"alone-{at}"), name, number=at) for at, name in enumerate(both)]
+    staff, _ = staff.want(1).step(cameras(*both), seats, target=4, now=1.0)
+    assert [shard.shard_id for shard in staff.planned] == alone
+    seats += [a_seat(shard_id, number=at + 2) for at, shard_id in enumerate(alone)]
+    staff, _ = staff.step(cameras(*both), seats, target=4, now=2.0)
+    assert staff.rollout.moving is not None
+    seats = [a_seat(shard_id, name, number=at + 2) for at, (shard_id, name) in enumerate(zip(alone, both, strict=True))]
+    staff, _ = staff.step(cameras(*both), seats, target=4, now=3.0)
+    assert (staff.rollout.moving, staff.rollout.proven) == (None, 1)
+
+
+def test_a_camera_that_crashes_whatever_looks_at_it_does_not_fail_a_make() -> None:
+    staff = planned("cam-1").died(a_seat(ZERO), accused=[CameraId("cam-1")], how="a crash", now=0.0).want(1)
+    staff, _ = staff.step(cameras("cam-1"), [a_seat(ZERO, "cam-1")], target=4, now=1.0)
+    again = staff.died(a_seat(ONE), accused=[CameraId("cam-1")], how="a crash", now=2.0)
+    assert again.rollout.problem is None
+    assert staff.died(a_seat(ONE), how="exit code 10", now=2.0).rollout.problem == "exit code 10"
+
+
+def test_nobody_else_is_called_like_a_shard_that_may_come_back() -> None:
+    staff = planned("cam-1").want(1)
+    staff, _ = staff.step(cameras("cam-1"), [a_seat(ZERO, "cam-1")], target=4, now=1.0)
+    other = OwnedCamera(camera_id=CameraId("cam-2"), tenant_id=TenantId("globex"), site_id=SiteId("site-2"))
+    staff, _ = staff.step([*cameras("cam-1"), other], [], target=4, now=2.0)
+    assert [shard.shard_id for shard in staff.planned] == [ONE, "shard-2"]
