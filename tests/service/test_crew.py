@@ -63,7 +63,7 @@ async def a_host() -> AsyncIterator[Host]:
 
 async def test_a_spare_that_waited_for_long_is_not_stuck_when_it_takes_a_shard():
     async with a_host() as host:
-        await host.crew.start(None, None)
+        await host.crew.start(None, CONFIG)
         assert host.wait(10 * BEGUN_WITHIN) == []
         seat = host.crew.seats[1]
         seat.begin(SHARD, CONFIG, now=host.clock.boot())

@@ -25,10 +25,10 @@ class NeverReady(Exception):
 
 
 def environment(data: Path, **settings: object) -> dict[str, str]:
-    """This machine's environment with these settings of ours and no others."""
+    """This machine's environment with these settings of ours and no others; nobody is signed in."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("STREAMWARD_")}
     ours = {"DATA": data, "PORT": 0, **settings}
-    return kept | {f"STREAMWARD_{name}": str(value) for name, value in ours.items()}
+    return kept | {"HOME": str(data)} | {f"STREAMWARD_{name}": str(value) for name, value in ours.items()}
 
 
 def run(*args: str, data: Path, typed: str = "", **settings: object) -> subprocess.CompletedProcess[str]:

@@ -117,3 +117,12 @@ def test_its_workers_write_their_lines_as_it_was_told_to(lab: Plant) -> None:
     with lab.runner("runner-a", LOG_FORMAT="text") as runner:
         until(lambda: " stream.began " in runner.log)
         assert not [line for line in runner.log.splitlines() if line.startswith("{")]
+
+
+def test_a_detector_that_cannot_be_had_is_told_at_once_and_nothing_is_left(lab: Plant) -> None:
+    with lab.runner("runner-a", RUNNER_DETECTOR="nobody.has:this") as runner:
+        assert runner.ended() == 1
+        said = runner.log
+        assert "the detector nobody.has:this cannot be used: ModuleNotFoundError" in said
+        assert "STREAMWARD_RUNNER_DETECTOR" in said
+    assert set(lab.owners().values()) == {None}

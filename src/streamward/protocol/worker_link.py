@@ -1,6 +1,7 @@
 """What a Manager and its Worker tell each other over the channel that the Worker inherits.
 
-    Manager ─ Begin ─→ Worker ─ Began →      one shard's config; then its port
+    Manager ─ Warm ──→ Worker ─ Warmed →     a detector to load, while nothing is begun
+            ─ Begin ─→        ─ Began →      one shard's config; then its port
             ─ Feed ──→                       absolute boot-time deadlines: both are on one host, and the latest wins
             ─ Add, Drop, Mute, Unmute ─→     one camera; Drop and Mute are answered by Stopped
             ─ SetPace ─→                     how fast it may dial a site again
@@ -20,7 +21,7 @@ from streamward.protocol import codec
 from streamward.protocol.events import StreamFailed
 from streamward.protocol.fields import Id, Instant, Message, Version
 from streamward.protocol.logins import AnsweredLogin, NamedLogin, ToldLogin
-from streamward.protocol.shards import ShardConfig, Source
+from streamward.protocol.shards import DetectorName, ShardConfig, Source
 from streamward.protocol.streams import StreamReport
 
 
@@ -45,6 +46,12 @@ class FedLease(Message, frozen=True):
     told_at: Instant
     asked: float
     since: float
+
+
+class Warm(Message, frozen=True, tag="warm"):
+    """Manager: load this detector, for a shard will come; answered by Warmed."""
+
+    detector: DetectorName
 
 
 class Begin(Message, frozen=True, tag="begin"):
@@ -109,6 +116,12 @@ class Terminate(Message, frozen=True, tag="terminate"):
     """Manager: end now."""
 
 
+class Warmed(Message, frozen=True, tag="warmed"):
+    """Worker: the detector is loaded, or why it cannot be had."""
+
+    problem: str | None = None
+
+
 class Began(Message, frozen=True, tag="began"):
     """Worker: it runs, and serves HTTP on that loopback port."""
 
@@ -156,8 +169,8 @@ class Stopped(Message, frozen=True, tag="stopped"):
     made_until: Instant | None = None
 
 
-Order = Begin | Feed | Add | Drop | Mute | Unmute | SetPace | LoginsAnswered | Drain | Terminate
-Word = Began | Told | Showing | DialEnded | LoginsAsked | Stopped
+Order = Warm | Begin | Feed | Add | Drop | Mute | Unmute | SetPace | LoginsAnswered | Drain | Terminate
+Word = Warmed | Began | Told | Showing | DialEnded | LoginsAsked | Stopped
 
 
 def read_order(content: bytes) -> Order:

@@ -31,6 +31,8 @@ from streamward.protocol.worker_link import (
     Showing,
     Stopped,
     Unmute,
+    Warm,
+    Warmed,
     Word,
     fed,
 )
@@ -67,6 +69,7 @@ class Seat:
     shard_id: ShardId | None = None
     port: int | None = None  # of its HTTP; None: it has not begun
     is_ending: bool = False
+    warmed: "asyncio.Future[str | None] | None" = None  # why its detector cannot be had
     cameras: dict[CameraId, Running] = field(default_factory=dict)
 
     def begin(self, shard_id: ShardId, config: ShardConfig, *, now: float) -> None:
@@ -191,7 +194,7 @@ class Crew:
                 found.setdefault(camera_id, []).append(each)
         return found
 
-    async def start(self, shard_id: ShardId | None, config: ShardConfig | None) -> None:
+    async def start(self, shard_id: ShardId | None, config: ShardConfig) -> Seat:
         """One more process, for a shard or as the spare; raises SpawnRefused and ForkServerGone."""
         self._starting.add(shard_id)
         try:
@@ -204,11 +207,15 @@ class Crew:
         if (dead := self._dead.pop(born.number, None)) is not None:
             seat.shard_id = shard_id
             self._bury(seat, dead)
-            return
+            return seat
         self._seats[born.number] = seat
         seat.listening = asyncio.get_running_loop().create_task(self._listen(seat), name=f"worker {born.number}")
-        if shard_id is not None and config is not None:
+        if shard_id is None:
+            seat.warmed = asyncio.get_running_loop().create_future()
+            seat.tell(Warm(detector=config.detector))
+        else:
             seat.begin(shard_id, config, now=now)
+        return seat
 
     def end(self, number: int) -> None:
         """A Worker drains, and is ended by force when its grace is over."""
@@ -253,6 +260,7 @@ class Crew:
         await asyncio.gather(*(seat.channel.close() for seat in seats))  # one that is frozen takes its second
 
     def _bury(self, seat: Seat, news: Exited) -> None:
+        _settle(seat, "the process that loaded it died")
         self._on_gone(seat, news)
         seat.channel.cut()
         with contextlib.suppress(BufferError):
@@ -265,8 +273,15 @@ class Crew:
             match word:
                 case Began(port=port):
                     seat.port = port
+                case Warmed(problem=problem):
+                    _settle(seat, problem)
                 case Showing(camera_uuid=camera_uuid):
                     seat.shown(CameraId(camera_uuid))
             self._on_word(seat, word)
             if isinstance(word, Stopped):
                 seat.stopped(word)
+
+
+def _settle(seat: Seat, problem: str | None) -> None:
+    if seat.warmed is not None and not seat.warmed.done():
+        seat.warmed.set_result(problem)

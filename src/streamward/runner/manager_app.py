@@ -173,6 +173,7 @@ async def _managing(around: _Around, link: ParentLink) -> AsyncIterator[Manager]
     bus = open_bus(_broker(settings), settings.data.absolute(), clock=clock)
     try:
         await spawner.start()
+        await manager.staffing.prove()  # before anything is held: a runner without eyes is no runner
         async with contextlib.AsyncExitStack() as opened:
             teller = await opened.enter_async_context(Teller(bus, journal=journal, clock=clock))
             every = around.settings.heartbeat_interval_s

@@ -4,14 +4,14 @@ When the channel ends, so does the Worker; cameras whose lease is not fed in tim
 """
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Protocol
 
 from streamward.leases.redialing import Pace
 from streamward.model.ids import CameraId, SiteId
 from streamward.protocol import codec, worker_link
 from streamward.protocol.events import StreamFailed
-from streamward.protocol.shards import Source
+from streamward.protocol.shards import ShardConfig, Source
 from streamward.protocol.streams import StreamReport
 from streamward.protocol.worker_link import (
     Add,
@@ -22,6 +22,7 @@ from streamward.protocol.worker_link import (
     Stopped,
     Told,
     Unmute,
+    Warmed,
     Word,
     WorkerExit,
 )
@@ -30,6 +31,7 @@ from streamward.runner.fed_leases import FedLeases
 from streamward.runner.login_link import ManagedControl
 from streamward.runner.parts import LastWord
 from streamward.runtime.channel import Channel
+from streamward.vision.detector import DetectorUnusable
 
 TELL_EVERY = 0.2  # seconds
 SILENT_AT_MOST = 1.0  # seconds: who says nothing is stuck
@@ -117,7 +119,7 @@ class Obeying:
                 self._ending.drain()
             case worker_link.Terminate():
                 self._ending.stop()
-            case worker_link.Begin():
+            case worker_link.Begin() | worker_link.Warm():
                 pass  # it has begun
             case _:
                 camera_id = CameraId(order.source.camera_uuid if isinstance(order, Add) else order.camera_uuid)
@@ -155,3 +157,28 @@ async def _after(before: "asyncio.Task[None] | None", doing: Coroutine[None, Non
     if before is not None:
         await asyncio.wait([before])
     await doing
+
+
+async def first_order(channel: Channel, load: Callable[[str], object]) -> ShardConfig | WorkerExit:
+    """What to watch, or how a spare ends that nothing was begun with; loads detectors while it waits."""
+    while (content := await channel.receive()) is not None:
+        match worker_link.read_order(content):
+            case worker_link.Warm(detector=detector):
+                channel.send(codec.encode(Warmed(problem=_problem(load, detector))))
+            case worker_link.Begin(config=config):
+                return config
+            case worker_link.Drain():
+                return WorkerExit.DRAINED
+            case worker_link.Terminate():
+                return WorkerExit.TERMINATED
+            case _:
+                return WorkerExit.MISCONFIGURED
+    return WorkerExit.ORPHANED
+
+
+def _problem(load: Callable[[str], object], detector: str) -> str | None:
+    try:
+        load(detector)
+    except DetectorUnusable as error:
+        return error.why
+    return None

@@ -3,6 +3,7 @@
 A make is what a Worker is made of beside its cameras; 0 is what the runner was started with.
 """
 
+import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from typing import Any
 
@@ -22,8 +23,10 @@ from streamward.runner import facts
 from streamward.runner.crew import Crew, Seat, seated
 from streamward.runner.manager_parts import ManagerParts, ManagerSpec
 from streamward.runner.spawner import ForkServerGone, SpawnRefused
+from streamward.vision.detector import DetectorUnusable
 
 SPARE = "spare"  # in the place of a shard, where one is named
+PROVEN_WITHIN = 60.0  # seconds for a detector to load; one that takes longer is believed in
 
 
 class Staffing:
@@ -74,6 +77,16 @@ class Staffing:
             template = self._spec.template
             self._templates[make] = msgspec.structs.replace(template, detector=detector or template.detector)
 
+    async def prove(self) -> None:
+        """Starts the spare and waits until it has its detector; raises DetectorUnusable."""
+        config = self._templates[0]
+        seat = await self._born(None, config)
+        if seat is None or seat.warmed is None:
+            return
+        await asyncio.wait([seat.warmed], timeout=PROVEN_WITHIN)
+        if seat.warmed.done() and (problem := seat.warmed.result()) is not None:
+            raise DetectorUnusable(config.detector, f"{problem}; STREAMWARD_RUNNER_DETECTOR names it")
+
     def plan(self, owned: Iterable[OwnedCamera], *, is_leaving: bool) -> None:
         """Regroups the cameras, and starts, gives and ends Workers."""
         now = self._clock.boot()
@@ -84,7 +97,8 @@ class Staffing:
                 continue
             match action:
                 case StartWorker(shard_id):
-                    self._do(self._start(shard_id, None if shard_id is None else self._config(shards[shard_id])))
+                    template = self._templates[self._staff.rollout.target]
+                    self._do(self._start(shard_id, template if shard_id is None else self._config(shards[shard_id])))
                 case GiveSpare(number, shard_id):
                     if (spare := self._crew.seats.get(number)) is not None:
                         spare.begin(shard_id, self._config(shards[shard_id]), now=now)
@@ -113,18 +127,23 @@ class Staffing:
             return isinstance(action, EndWorker)
         return self._spawner.is_ready or not isinstance(action, StartWorker)
 
-    async def _start(self, shard_id: ShardId | None, config: ShardConfig | None) -> None:
+    async def _start(self, shard_id: ShardId | None, config: ShardConfig) -> None:
+        if await self._born(shard_id, config) is not None:
+            self._poke()
+
+    async def _born(self, shard_id: ShardId | None, config: ShardConfig) -> Seat | None:
+        """One more process, if it can be had."""
         began = self._clock.boot()
         try:
-            await self._crew.start(shard_id, config)
+            seat = await self._crew.start(shard_id, config)
         except (SpawnRefused, ForkServerGone) as error:
             if isinstance(error, SpawnRefused):
                 self._staff = self._staff.not_born(shard_id, now=self._clock.boot())
             self._journal.record(facts.WorkerNotSpawned(shard_id=shard_id or SPARE, error=error))
-            return
+            return None
         duration_ms = round((self._clock.boot() - began) * 1000)
         self._journal.record(facts.WorkerSpawn(shard_id=shard_id or SPARE, duration_ms=duration_ms))
-        self._poke()
+        return seat
 
     def _config(self, shard: Shard) -> ShardConfig:
         template = self._templates[shard.make]

@@ -42,7 +42,7 @@ from streamward.model.objects import MOST_STORED
 from streamward.model.secret import Secret
 from streamward.model.source_url import NETWORK, Credential, SourceKind, parse
 from streamward.model.stream_error import StreamFailure
-from streamward.protocol import shards, worker_link
+from streamward.protocol import shards
 from streamward.protocol.shards import ObjectsAt, ShardConfig, Source
 from streamward.protocol.worker_link import Began, WorkerExit
 from streamward.runner.alone import Alone
@@ -52,7 +52,7 @@ from streamward.runner.ending import Ending
 from streamward.runner.facts import LeasesRenewed
 from streamward.runner.fed_leases import FedLeases
 from streamward.runner.logins import ControlLogins, Logins, login_of
-from streamward.runner.obeying import Obeying
+from streamward.runner.obeying import Obeying, first_order
 from streamward.runner.parts import Ear, Stamps, WorkerParts
 from streamward.runner.pointing import PointingPublisher
 from streamward.runner.pulse import Pulse
@@ -164,7 +164,7 @@ def exit_code(error: StreamwardError) -> WorkerExit:
 async def run_managed(end: socket.socket, *, board: Board | None = None) -> WorkerExit:
     """Does what a Manager says over a channel, until that ends or says so."""
     clock, channel = SystemClock(), await Channel.over(end)
-    config = await _first_order(channel)
+    config = await first_order(channel, load_detector)
     if isinstance(config, WorkerExit):
         await channel.close()
         return config
@@ -193,22 +193,6 @@ async def run_managed(end: socket.socket, *, board: Board | None = None) -> Work
         listening.cancel()
     await channel.close()
     return ending.code
-
-
-async def _first_order(channel: Channel) -> ShardConfig | WorkerExit:
-    """What to watch; or how a spare ends that nothing was begun with."""
-    content = await channel.receive()
-    if content is None:
-        return WorkerExit.ORPHANED
-    match worker_link.read_order(content):
-        case worker_link.Begin(config=config):
-            return config
-        case worker_link.Drain():
-            return WorkerExit.DRAINED
-        case worker_link.Terminate():
-            return WorkerExit.TERMINATED
-        case _:
-            return WorkerExit.MISCONFIGURED
 
 
 @contextlib.asynccontextmanager
