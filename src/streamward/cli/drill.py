@@ -130,6 +130,9 @@ def takeover(
             help="Seconds between keyframes, of which who dials waits for the next; else gets the latest.",
         ),
     ] = None,
+    rested: Annotated[
+        bool, typer.Option("--rested", help="Wait each time until the site's reserve for takeovers is full again.")
+    ] = False,
     cameras: Cameras = 12,
     runners: Runners = 2,
     ttl: Ttl = 8.0,
@@ -162,7 +165,8 @@ def takeover(
         is_apart=how is How.CUT,
         key_every=key_every,
     )
-    sys.exit(main(DrillSpec(fleet=made, how=Blow(how), times=kills, seed=seed, data=data), as_json=as_json))
+    spec = DrillSpec(fleet=made, how=Blow(how), times=kills, is_rested=rested, seed=seed, data=data)
+    sys.exit(main(spec, as_json=as_json))
 
 
 @app.command()

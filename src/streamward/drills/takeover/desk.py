@@ -11,6 +11,7 @@ from streamward.protocol import codec
 from streamward.protocol.fields import LARGEST_PAGE
 from streamward.protocol.lease_listing import LeaseDetails, LeasePage
 from streamward.protocol.runners import RunnerList
+from streamward.protocol.sites import SiteBudget
 
 
 class Desk:
@@ -34,6 +35,11 @@ class Desk:
     def runners(self) -> RunnerList:
         """How it sees the runners."""
         found: RunnerList = self._read("/v1/runners", RunnerList)
+        return found
+
+    def budget(self, site: str) -> SiteBudget:
+        """What a site may be dialed."""
+        found: SiteBudget = self._read(f"/v1/sites/{site}/budget", SiteBudget)
         return found
 
     def add(self, path: str, message: dict[str, Any]) -> Any:

@@ -14,7 +14,7 @@ from random import Random
 from streamward.drills.roles import ProcessFailed, folder, ran
 from streamward.drills.takeover import parts, report
 from streamward.drills.takeover.account import Account, How, Moved, Takeover, judge
-from streamward.drills.takeover.fleet import Fleet, FleetSpec, fleet
+from streamward.drills.takeover.fleet import SITE, Fleet, FleetSpec, fleet
 from streamward.drills.takeover.ledger import Term
 from streamward.drills.takeover.sink import Sink, busiest, say, terms
 from streamward.model.runner import DrainMode
@@ -31,6 +31,7 @@ class DrillSpec:
     fleet: FleetSpec = field(default_factory=lambda: FleetSpec(folder=Path()))  # its folder is chosen at the start
     how: How = How.KILL
     times: int = 20
+    is_rested: bool = False  # each time the site has its whole budget for takeovers again
     seed: int | None = None
     data: Path | None = None
 
@@ -72,8 +73,14 @@ class Drill:
         await asyncio.sleep(_AFTERMATH)
         return done
 
+    def _has_rested(self) -> bool:
+        budget = self._fleet.desk.budget(SITE)
+        return budget.reserve > budget.reserve_size - 1
+
     async def _one(self, number: int) -> Takeover:
         """One blow at a random phase of the renewal; the fleet is whole again afterwards."""
+        if self._spec.is_rested:
+            await self._sink.until(self._has_rested, "the site's reserve for takeovers")
         await asyncio.sleep(self._random.uniform(0.0, self._spec.fleet.renew_every))
         page = await asyncio.to_thread(self._fleet.desk.leases)
         victim = busiest(page)
