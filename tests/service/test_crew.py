@@ -11,7 +11,7 @@ from streamward.protocol import codec, worker_link
 from streamward.protocol.fields import ClearText
 from streamward.protocol.shards import ShardConfig, Source
 from streamward.protocol.spawning import Exited
-from streamward.protocol.worker_link import Began, Begin, Stopped, Told, Word
+from streamward.protocol.worker_link import Began, Begin, DialEnded, Showing, Stopped, Told, Word
 from streamward.runner.crew import BEGUN_WITHIN, SILENT_FOR, Crew, Seat
 from streamward.runtime.channel import Channel
 from tests.support.builders import START
@@ -108,6 +108,21 @@ async def test_a_shard_whose_worker_is_being_born_is_never_without_one():
             assert [each.worker.shard_id for each in host.crew.seated()] == [SHARD]
             await asyncio.sleep(0)
         assert [each.worker.shard_id for each in host.crew.seated()] == [SHARD]
+
+
+async def test_how_far_a_camera_has_come_is_known_from_what_its_worker_says():
+    one = CameraId("cam-1")
+    async with a_host() as host:
+        await host.crew.start(SHARD, CONFIG)
+        worker, seat = await Channel.over(host.nursery.ends[1]), host.crew.seats[1]
+        source = Source(camera_uuid=one, url=ClearText(Secret("rtsp://192.0.2.1/1")), site_id="s", tenant_id="t")
+        seat.add(source, Running(worker=1, generation=Generation(3), revision=1))
+        host.clock.advance(7.0)
+        for word in (DialEnded(camera_uuid=one), Showing(camera_uuid=one, arrived=1.0), DialEnded(camera_uuid="gone")):
+            await host.hears(worker, word)
+        assert (seat.cameras[one].dialed_at, seat.cameras[one].is_shown) == (host.clock.boot(), True)
+        assert list(seat.cameras) == [one]
+        await worker.close()
 
 
 async def test_a_late_word_about_an_earlier_start_does_not_end_a_camera():

@@ -20,6 +20,7 @@ from typing import NamedTuple
 from streamward.model.ids import CameraId, Generation, ShardId
 
 SHOWN_WITHIN = 20.0  # seconds for the new place to show a camera; a recorder may have no session left for it
+DIALED_WITHIN = 60.0  # seconds before that in which it waits for its detector, and for its turn to dial
 
 
 class Voice(Enum):
@@ -51,6 +52,7 @@ class Running:
     voice: Voice = Voice.SPEAKS
     is_shown: bool = False  # its frames come
     since: float = 0.0  # boot-time
+    dialed_at: float | None = None  # boot-time at which its first dial had connected or failed
     has_own_detector: bool = False  # instead of its Worker's
 
 
@@ -145,5 +147,6 @@ def _hand_over(camera_id: CameraId, here: Running, others: list[Running], *, now
     speaking = [each for each in going_on if each.voice is Voice.SPEAKS]
     if here.is_shown:
         return [MuteCamera(each.worker, camera_id) for each in speaking]
-    is_hopeless = now - here.since > SHOWN_WITHIN
+    began = here.since + DIALED_WITHIN if here.dialed_at is None else here.dialed_at
+    is_hopeless = now - began > SHOWN_WITHIN
     return [DropCamera(each.worker, camera_id) for each in speaking if is_hopeless or not each.is_shown]

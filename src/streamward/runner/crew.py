@@ -23,6 +23,7 @@ from streamward.protocol.worker_link import (
     Add,
     Began,
     Begin,
+    DialEnded,
     Drain,
     Drop,
     Feed,
@@ -101,9 +102,18 @@ class Seat:
             self.cameras[camera_id] = replace(running, is_stopping=True)
             self.tell(Drop(camera_uuid=camera_id, epoch=running.epoch))
 
-    def shown(self, camera_id: CameraId) -> None:
-        """A camera's frames come."""
-        self._set(camera_id, is_shown=True)
+    def heard(self, word: Word, now: float) -> None:
+        """It says something: that it has begun, or how far a camera has come."""
+        self.heard_at = now
+        match word:
+            case Began(port=port):
+                self.port = port
+            case Warmed(problem=problem):
+                _settle(self, problem)
+            case Showing(camera_uuid=camera_uuid):
+                self._set(CameraId(camera_uuid), is_shown=True)
+            case DialEnded(camera_uuid=camera_uuid):
+                self._set(CameraId(camera_uuid), dialed_at=now)
 
     def stopped(self, word: Stopped) -> None:
         """A camera leaves, unless it was begun again since that was said, or has only fallen silent."""
@@ -269,14 +279,7 @@ class Crew:
     async def _listen(self, seat: Seat) -> None:
         while (content := await seat.channel.receive()) is not None:
             word = worker_link.read_word(content)
-            seat.heard_at = self._clock.boot()
-            match word:
-                case Began(port=port):
-                    seat.port = port
-                case Warmed(problem=problem):
-                    _settle(seat, problem)
-                case Showing(camera_uuid=camera_uuid):
-                    seat.shown(CameraId(camera_uuid))
+            seat.heard(word, self._clock.boot())
             self._on_word(seat, word)
             if isinstance(word, Stopped):
                 seat.stopped(word)

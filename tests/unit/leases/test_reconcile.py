@@ -6,6 +6,7 @@ from random import Random
 import pytest
 
 from streamward.leases.reconcile import (
+    DIALED_WITHIN,
     SHOWN_WITHIN,
     AddCamera,
     DropCamera,
@@ -79,10 +80,18 @@ def test_a_camera_moves_without_a_gap() -> None:
 
 
 def test_a_camera_that_does_not_show_in_time_is_broken_before_it_is_made() -> None:
-    late = replace(running(1, Voice.SILENT, is_shown=False), since=NOW - SHOWN_WITHIN - 1)
+    late = replace(running(1, Voice.SILENT, is_shown=False), dialed_at=NOW - SHOWN_WITHIN - 1)
     assert steps(wanted(), running(7), late) == [DropCamera(7, ONE)]
     assert steps(wanted(), running(7, is_stopping=True), late) == []
     assert steps(wanted(), late) == [UnmuteCamera(1, ONE)]
+
+
+def test_a_camera_that_waits_for_its_turn_to_dial_is_given_more_time() -> None:
+    waiting = replace(running(1, Voice.SILENT, is_shown=False), since=NOW - SHOWN_WITHIN - 1)
+    assert steps(wanted(), running(7), waiting) == []
+    for_ever = replace(waiting, since=NOW - DIALED_WITHIN - SHOWN_WITHIN - 1)
+    assert steps(wanted(), running(7), for_ever) == [DropCamera(7, ONE)]
+    assert steps(wanted(), running(7), replace(for_ever, dialed_at=NOW)) == []
 
 
 def test_a_camera_without_a_picture_is_not_waited_for() -> None:
