@@ -1,211 +1,19 @@
 """A Worker with cameras that are scripts: what they show becomes events, and what is wrong with them is told."""
 
 import asyncio
-import json
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 from itertools import groupby
-from random import Random
-from typing import Any
 
 import msgspec
 
-from streamward.drivers.decoder import Decoder
-from streamward.drivers.detectors.colour import ColourDetector
-from streamward.leases.fence import Stamp
-from streamward.model.detection import Detections
-from streamward.model.ids import CameraId, Generation
-from streamward.model.source_url import SourceUrlRefused, UrlFault
-from streamward.model.stream_error import StreamErrorCode, StreamFailure
-from streamward.model.video import VideoCodec
-from streamward.nvr.clip import Clip, encode
-from streamward.nvr.scene import Picture, make_scene
+from streamward.model.ids import CameraId
+from streamward.nvr.scene import make_scene
 from streamward.protocol import codec
-from streamward.protocol.events import DetectionEvent, StreamFailed
-from streamward.protocol.shards import ShardConfig, Source
+from streamward.protocol.events import StreamFailed
+from streamward.protocol.shards import Source
 from streamward.protocol.streams import StreamReport
 from streamward.runner import facts
-from streamward.runner.logins import LocalLogins
-from streamward.runner.parts import LastWord, WorkerParts
-from streamward.runner.worker import Worker
 from streamward.runtime.clock import SystemClock
-from streamward.runtime.journal import Journal
-from streamward.vision.detector import Detector, DetectorUnusable
-from streamward.vision.lane import ArrivedUnit
-from streamward.vision.watchdog import Seen, ShownFrame, StatusUpdate
-from tests.support.builders import START, an_owner
-from tests.support.news import News
-
-PICTURE = Picture(width=640, height=360, fps=10, loop=20)
-CLIP: Clip = encode(make_scene(1, PICTURE))
-SHARD = b"""{"runner_id":"r1","shard_id":"s0","max_fps":100,"sources":[
-    {"camera_uuid":"cam-1","url":"rtsp://192.0.2.1/1","site_id":"site-1","tenant_id":"t-01","epoch":7},
-    {"camera_uuid":"cam-2","url":"rtsp://192.0.2.1/2","site_id":"site-1","tenant_id":"t-01"},
-    {"camera_uuid":"cam-3","url":"rtsp://192.0.2.1/3","site_id":"site-1","tenant_id":"t-01","do_not_process":true}]}"""
-
-FORBIDDEN = b"""{"camera_uuid":"cam-1","url":"rtsp://192.0.2.1/1","site_id":"site-1","tenant_id":"t-01",
-    "do_not_process":true}"""
-
-
-def shard(*cameras: str) -> bytes:
-    """A shard of cameras, each with the name of its detector behind its own if it has one."""
-    sources = [
-        {"camera_uuid": name, "url": "rtsp://192.0.2.1/1", "site_id": "site-1", "tenant_id": "t-01"}
-        | ({"detector": detector} if detector else {})
-        for name, _, detector in (camera.partition(" ") for camera in cameras)
-    ]
-    return json.dumps({"runner_id": "r1", "shard_id": "s0", "max_fps": 100, "sources": sources}).encode()
-
-
-@dataclass
-class Leases:
-    """Stamps for the cameras that are held."""
-
-    held: set[str]
-
-    def stamp(self, camera_id: CameraId, *, arrived: float, now: float) -> Stamp | None:
-        if camera_id not in self.held:
-            return None
-        return Stamp(
-            camera_id=camera_id, generation=Generation(3), owner=an_owner(), made_at=self.database_time(arrived)
-        )
-
-    def database_time(self, boot: float) -> datetime:
-        return START + timedelta(seconds=boot)
-
-
-@dataclass
-class Heard:
-    """A sink that keeps everything."""
-
-    events: list[tuple[str, str, DetectionEvent]] = field(default_factory=list)
-    told: list[tuple[str, Any]] = field(default_factory=list)
-    changed: News = field(default_factory=News)
-    shown: list[str] = field(default_factory=list)
-    dialed: list[str] = field(default_factory=list)
-
-    def reported(self, report: StreamReport) -> None: ...
-    def failed(self, failure: StreamFailed) -> None: ...
-
-    def showing(self, camera_id: str, arrived: float) -> None:
-        assert arrived > 0
-        self.shown.append(camera_id)
-        self.changed.set()
-
-    def dial_ended(self, camera_id: str) -> None:
-        self.dialed.append(camera_id)
-
-    def keep(self, routing_key: str, event_id: str, message: Any) -> None:
-        self.events.append((routing_key, event_id, message))
-        self.changed.set()
-
-    def tell(self, routing_key: str, message: Any) -> None:
-        self.told.append((routing_key, message))
-        self.changed.set()
-
-    async def until(self, is_so: Callable[[], object]) -> None:
-        await self.changed.until(is_so)
-
-
-@dataclass
-class Looking:
-    """The built-in detector, and a note each time it is used; one named `broken` raises."""
-
-    name: str
-    shown: list[str]
-    size = ColourDetector.size
-
-    def detect(self, image: Any) -> Detections:
-        self.shown.append(self.name)
-        if self.name == "broken":
-            raise ValueError(self.name)
-        return ColourDetector().detect(image)
-
-
-@dataclass
-class Recorder:
-    """A watchdog that fails at each word."""
-
-    heard: list[str] = field(default_factory=list)
-
-    def on_frame_decoded(self, camera_id: CameraId, _arrived_at: float) -> None:
-        self._fail(f"frame {camera_id}")
-
-    def on_model_inference_started(self, shown: ShownFrame) -> None:
-        self._fail(f"look {shown.camera_id}")
-
-    def on_model_prediction_ready(self, seen: Seen) -> None:
-        self._fail(f"seen {seen.camera_id}")
-
-    def on_status_update(self, update: StatusUpdate) -> None:
-        self._fail(f"{update.what} {update.camera_id}")
-
-    def _fail(self, word: str) -> None:
-        self.heard.append(word)
-        raise RuntimeError(word)
-
-
-class Plant:
-    """A Worker under way: cam-1 shows the clip, cam-2 refuses."""
-
-    def __init__(self, *held: str, shard: bytes = SHARD) -> None:
-        self.heard = Heard()
-        self.journal = Journal()
-        self.facts: list[Any] = []
-        self.journal.subscribe(self.facts.append)
-        self.dialed: list[str] = []
-        self.shown: list[str] = []  # to detectors, by their names
-        self.watchdog = Recorder()
-        parts = WorkerParts(
-            clock=SystemClock(),
-            detector=self._detector,
-            watchdogs=[self.watchdog],
-            decoder=Decoder,
-            dial=self._dial,
-            login=self._login,
-            logins=LocalLogins(clock=SystemClock()),
-            stamps=Leases(set(held)),
-            sink=self.heard,
-            ear=self.heard,
-            journal=self.journal,
-            random=Random(1),
-        )
-        self.config = codec.decode(shard, ShardConfig)
-        self.worker = Worker(self.config, parts)
-
-    async def _dial(self, source: Any, listener: Any) -> StreamFailure:
-        self.dialed.append(source.camera_uuid)
-        if source.camera_uuid == "cam-2":
-            return StreamFailure(code=StreamErrorCode.TCP_REFUSED, detail="nobody listens")
-        listener.playing(VideoCodec.H264)
-        for unit in CLIP.units:
-            now = SystemClock().boot()
-            listener.unit(ArrivedUnit(content=unit.content, is_keyframe=unit.is_keyframe, arrived_at=now))
-        await asyncio.Event().wait()
-        raise AssertionError
-
-    def _login(self, source: Any) -> None:
-        if source.camera_uuid == "cam-5":
-            raise SourceUrlRefused(UrlFault.KIND)
-
-    def _detector(self, name: str) -> Detector:
-        if name == "gone":
-            raise DetectorUnusable(name, "it is not there")
-        return Looking(name, self.shown)
-
-    async def run(self, is_so: Callable[[], object]) -> None:
-        task = asyncio.ensure_future(self.worker.run())
-        for source in self.config.sources:
-            self.worker.add(source)
-        await self.heard.until(is_so)
-        self.was_ready = self.worker.is_ready
-        task.cancel()
-        await asyncio.wait([task])
-
-
-def of(kind: type[Any], heard: Heard) -> list[Any]:
-    return [message for _, message in heard.told if isinstance(message, kind)]
+from tests.support.scripted_worker import FORBIDDEN, PICTURE, SHARD, Leases, Plant, of, shard
 
 
 async def test_what_a_camera_shows_becomes_events_with_the_stamp_of_its_lease():
@@ -254,7 +62,7 @@ async def test_what_must_not_be_processed_reaches_neither_model_nor_disk_nor_bus
     keys = [key for key, _, _ in plant.heard.events] + [key for key, _ in plant.heard.told]
     assert not [key for key in keys if "cam-3" in key]
     assert not [word for word in plant.watchdog.heard if "cam-3" in word]
-    assert "cam-3" not in plant.worker.metrics.render().decode()
+    assert "cam-3" not in plant.page
 
 
 async def test_a_watched_camera_that_must_not_be_processed_any_more_is_let_go_at_once():
@@ -280,7 +88,7 @@ async def test_a_detector_that_raises_is_counted_and_told_and_the_other_cameras_
     assert (failed.camera_uuid, failed.code) == ("cam-4", "DETECTOR_FAILED")
     assert failed.detail.startswith("ValueError in detect, line ")
     assert {event.camera_uuid for *_, event in plant.heard.events} == {"cam-1"}
-    assert 'stream_errors_total{camera_uuid="cam-4",code="DETECTOR_FAILED"}' in plant.worker.metrics.render().decode()
+    assert 'stream_errors_total{camera_uuid="cam-4",code="DETECTOR_FAILED"}' in plant.page
 
 
 async def test_a_camera_whose_detector_cannot_be_had_is_told_and_not_dialed():
@@ -344,25 +152,6 @@ async def test_the_first_dial_and_the_first_frame_are_told_once():
     assert [fact.camera_id for fact in plant.facts if isinstance(fact, facts.StreamBegan)] == ["cam-1"]
     retries = [fact for fact in plant.facts if isinstance(fact, facts.RtspConnectRetry)]
     assert (retries[0].camera_id, retries[0].error_code, retries[0].tenant_id) == ("cam-2", "TCP_REFUSED", "t-01")
-
-
-async def test_a_muted_camera_is_watched_and_speaks_of_what_it_saw_when_it_is_let():
-    plant, camera = Plant("cam-1"), CameraId("cam-1")
-    task = asyncio.ensure_future(plant.worker.run())
-    plant.worker.add(plant.config.sources[0], is_muted=True)
-    await plant.heard.until(lambda: plant.heard.shown)
-    assert not plant.heard.events
-    assert not plant.heard.told
-    assert plant.worker.mute(camera) == LastWord()
-    plant.worker.unmute(camera, after=0.0)
-    assert plant.heard.events
-    assert [report.state for report in of(StreamReport, plant.heard)] == ["STREAMING"]
-    last = await plant.worker.drop(camera)
-    task.cancel()
-    await asyncio.wait([task])
-    assert last.made_until == plant.heard.events[-1][2].ts
-    plant.worker.unmute(camera, after=0.0)
-    assert await plant.worker.drop(CameraId("nobody")) == plant.worker.mute(CameraId("nobody")) == LastWord()
 
 
 async def test_a_camera_that_is_dropped_twice_has_stopped_when_it_has_and_says_which_it_was():

@@ -5,6 +5,7 @@ import contextlib
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from streamward.model.status import StreamState
+from streamward.model.stream_error import StreamErrorCode
 from streamward.runner.facts import EventNotKept, LeasesRenewed
 from streamward.runtime.outbox import MessagesPublished, RecordsGaveWay
 from streamward.vision.stream import Condition
@@ -89,6 +90,9 @@ class WorkerMetrics:
         for metric in (self._up, self._age, self._fps, self._inference, self._path, self._detected, self._dropped):
             with contextlib.suppress(KeyError):  # it never had a value
                 metric.remove(camera_uuid)
+        for code in StreamErrorCode:
+            with contextlib.suppress(KeyError):
+                self._errors.remove(camera_uuid, code)
 
     def render(self) -> bytes:
         """Everything as text."""

@@ -173,11 +173,11 @@ class Worker:
         """From now on nothing of a camera is decoded, looked at or told; its connection is being given back."""
         watched = self._watched.pop(camera_id, None)
         self._pipeline.drop(camera_id)
+        self.metrics.forget(camera_id)
         if watched is not None:
             self._leaving[camera_id] = watched
             watched.task.add_done_callback(lambda _: self._left(watched))
             watched.task.cancel()
-            self.metrics.forget(camera_id)
             self._parts.journal.record(facts.StreamEnded(**_whose(watched.source)))
         return watched
 
@@ -187,10 +187,10 @@ class Worker:
             del self._leaving[camera_id]
 
     def mute(self, camera_id: CameraId) -> LastWord:
-        """Makes no more events of a camera, but goes on watching it."""
+        """Makes no more events of a camera, but goes on watching it; of one that is not watched any more until now."""
         watched = self._watched.get(camera_id)
         if watched is None:
-            return LastWord()
+            return LastWord(arrived=self._parts.clock.boot())
         watched.speech.hush()
         return watched.last_word
 
@@ -202,6 +202,7 @@ class Worker:
         now = self._parts.clock.boot()
         for seen in watched.speech.resume(after=after, interval=watched.interval):
             self._make(watched, seen, now)
+        self._count(watched, now)
         self._tell_state(watched, now)
 
     def _dial(self, source: Source) -> Callable[[Watcher], Awaitable[StreamFailure]]:
@@ -295,10 +296,15 @@ class Worker:
         if now - self._rated_at >= RATE_EVERY:
             self.metrics.pipeline(self._looked / (now - self._rated_at))
             self._looked, self._rated_at = 0, now
-        for camera_id, watched in self._watched.items():
-            dropped = sum(self._pipeline.dropped(camera_id))
-            self.metrics.condition(camera_id, watched.watcher.stream.condition(now), now, dropped=dropped)
+        for watched in self._watched.values():
+            self._count(watched, now)
             self._tell_state(watched, now)
+
+    def _count(self, watched: _Watched, now: float) -> None:
+        """In the metrics, where each camera stands once: as whoever speaks of it sees it."""
+        camera_id, condition = watched.watcher.camera_id, watched.watcher.stream.condition(now)
+        if not watched.speech.is_silent:
+            self.metrics.condition(camera_id, condition, now, dropped=sum(self._pipeline.dropped(camera_id)))
 
     def _moved(self, camera_id: CameraId) -> None:
         watched = self._watched.get(camera_id)
@@ -343,7 +349,8 @@ class Worker:
         watched = self._watched.get(update.camera_id)
         if watched is None or not isinstance(update.what, StreamErrorCode):
             return
-        if not watched.watcher.trouble(StreamFailure(code=update.what, detail=update.detail)):
+        is_told = watched.watcher.trouble(StreamFailure(code=update.what, detail=update.detail))
+        if not is_told and not watched.speech.is_silent:
             self.metrics.failed(update.camera_id, update.what)
 
     def _tell_failure(
@@ -351,7 +358,6 @@ class Worker:
     ) -> None:
         """To the Manager also of a silent camera."""
         now, camera_id = self._parts.clock.boot(), CameraId(source.camera_uuid)
-        self.metrics.failed(camera_id, failure.code)
         message = wire.StreamFailed(
             camera_uuid=camera_id,
             runner_id=self._config.runner_id,
@@ -369,6 +375,7 @@ class Worker:
             )
         )
         if not is_silent:
+            self.metrics.failed(camera_id, failure.code)
             self._parts.sink.tell(_key("stream.error", source), message)
         self._parts.ear.failed(message)
         self._hooks.spread(StatusUpdate(camera_id=camera_id, at=now, what=failure.code, detail=failure.detail))
