@@ -42,7 +42,10 @@ class SpawnRefused(StreamwardError):
         self.reason = reason
 
     def __str__(self) -> str:
-        return f"no Worker could be started: {self.reason}"
+        return (
+            f"no Worker could be started ({self.reason}): allow this user and its service more processes and memory "
+            "(`ulimit -u`, TasksMax= and MemoryMax= of systemd)"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +97,7 @@ class Spawner:
         return self._is_loaded
 
     async def start(self) -> Loaded:
-        """Starts the fork server, and waits until it has loaded everything."""
+        """Starts the fork server, and waits until it has loaded everything; raises SpawnRefused and ForkServerGone."""
         if self._burying is not None:  # who buries one ends every child, the next one too
             await asyncio.wait([self._burying])
         self._open()
@@ -142,12 +145,16 @@ class Spawner:
         options = [f"--failpoints={self._spec.failpoints}"] if self._spec.failpoints else []
         told = [str(theirs.fileno()), str(os.getpid()), self._spec.entry, *self._spec.preload, *options]
         with theirs:
-            self._server = subprocess.Popen(  # noqa: S603 - our own program
-                [sys.executable, "-m", "streamward.runner.fork_server", *told],
-                pass_fds=[theirs.fileno()],
-                process_group=0,
-                stdin=subprocess.DEVNULL,
-            )
+            try:
+                self._server = subprocess.Popen(  # noqa: S603 - our own program
+                    [sys.executable, "-m", "streamward.runner.fork_server", *told],
+                    pass_fds=[theirs.fileno()],
+                    process_group=0,
+                    stdin=subprocess.DEVNULL,
+                )
+            except OSError as err:
+                ours.close()
+                raise SpawnRefused(err.strerror or "no reason given") from err
         self._link = ours
         asyncio.get_running_loop().add_reader(ours, self._hear)
 

@@ -78,10 +78,10 @@ class Staffing:
             self._templates[make] = msgspec.structs.replace(template, detector=detector or template.detector)
 
     async def prove(self) -> None:
-        """Starts the spare and waits until it has its detector; raises DetectorUnusable."""
+        """Starts the spare and waits until it has its detector; raises DetectorUnusable, SpawnRefused and the like."""
         config = self._templates[0]
-        seat = await self._born(None, config)
-        if seat is None or seat.warmed is None:
+        seat = await self._birth(None, config)
+        if seat.warmed is None:
             return
         await asyncio.wait([seat.warmed], timeout=PROVEN_WITHIN)
         if seat.warmed.done() and (problem := seat.warmed.result()) is not None:
@@ -128,19 +128,18 @@ class Staffing:
         return self._spawner.is_ready or not isinstance(action, StartWorker)
 
     async def _start(self, shard_id: ShardId | None, config: ShardConfig) -> None:
-        if await self._born(shard_id, config) is not None:
-            self._poke()
-
-    async def _born(self, shard_id: ShardId | None, config: ShardConfig) -> Seat | None:
-        """One more process, if it can be had."""
-        began = self._clock.boot()
         try:
-            seat = await self._crew.start(shard_id, config)
+            await self._birth(shard_id, config)
         except (SpawnRefused, ForkServerGone) as error:
             if isinstance(error, SpawnRefused):
                 self._staff = self._staff.not_born(shard_id, now=self._clock.boot())
             self._journal.record(facts.WorkerNotSpawned(shard_id=shard_id or SPARE, error=error))
-            return None
+        else:
+            self._poke()
+
+    async def _birth(self, shard_id: ShardId | None, config: ShardConfig) -> Seat:
+        began = self._clock.boot()
+        seat = await self._crew.start(shard_id, config)
         duration_ms = round((self._clock.boot() - began) * 1000)
         self._journal.record(facts.WorkerSpawn(shard_id=shard_id or SPARE, duration_ms=duration_ms))
         return seat
