@@ -60,6 +60,8 @@ PLANS = (
     Plan("splitbrain", 4, "streamward drill splitbrain --rounds 10"),
     Plan("splitbrain-stop", 4, "streamward drill splitbrain --rounds 10 --on-control-loss stop"),
     Plan("splitbrain-rabbitmq", 4, "streamward drill splitbrain --rounds 10 --amqp setting", has_broker=True),
+    Plan("blackout", 3, "streamward drill blackout"),
+    Plan("blackout-fenced", 3, "streamward drill blackout --on-control-loss continue-fenced"),
     Plan("reconfig", 2, "streamward drill reconfig --times 5"),
     Plan("dialstorm", 2, "streamward drill dialstorm"),
     Plan("reboot", 3, "streamward drill reboot"),

@@ -1,40 +1,34 @@
 """`streamward drill`: drills, and what they measured."""
 
 import sys
-from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from streamward.cli.drill_blackout import blackout
+from streamward.cli.drill_options import (
+    Amqp,
+    Cameras,
+    Data,
+    Database,
+    OnControlLoss,
+    RenewEvery,
+    Runners,
+    Seed,
+    Ttl,
+    broker_url,
+    database_url,
+)
 from streamward.cli.drill_storm import dialstorm, reboot
 from streamward.cli.options import AsJson, group
 from streamward.model.runner import DrainMode
 
 app = group("Runs a drill and prints what was measured.")
+app.command()(blackout)
 app.command()(dialstorm)
 app.command()(reboot)
-
-Cameras = Annotated[int, typer.Option(min=1, max=256, help="Simulated cameras.")]
-Runners = Annotated[int, typer.Option(min=2, max=26, help="Runners, each with room for twice as many cameras.")]
-Ttl = Annotated[float, typer.Option(min=4, max=60, help="Seconds that a lease lasts.")]
-RenewEvery = Annotated[float, typer.Option(min=0.5, help="Seconds between two renewals.")]
-Seed = Annotated[int | None, typer.Option(min=0, help="Of the random moments; a fresh one if not given.")]
-Database = Annotated[
-    str | None,
-    typer.Option(
-        metavar="URL", help="A PostgreSQL for SQLite, empty; with a login: `setting`, STREAMWARD_DATABASE_URL."
-    ),
-]
-Amqp = Annotated[
-    str | None,
-    typer.Option(
-        metavar="URL",
-        help="RabbitMQ for the embedded bus, nobody else's; with a login: `setting`, STREAMWARD_AMQP_URL.",
-    ),
-]
-Data = Annotated[Path | None, typer.Option(help="Folder that is kept; else a temporary one.")]
 
 
 class How(StrEnum):
@@ -44,13 +38,6 @@ class How(StrEnum):
     FREEZE = "freeze"
     CUT = "cut"
     DRAIN = "drain"
-
-
-class OnControlLoss(StrEnum):
-    """What Workers do when the control plane is away for longer than leases last."""
-
-    STOP = "stop"
-    CONTINUE_FENCED = "continue-fenced"
 
 
 @app.command()
@@ -110,7 +97,7 @@ def soak(
         fault_every=fault_every,
         cameras=cameras,
         max_fps=max_fps,
-        amqp=_broker(amqp),
+        amqp=broker_url(amqp),
         data=data,
         is_slow=slow_model,
     )
@@ -160,8 +147,8 @@ def takeover(
         runners=runners,
         ttl=ttl,
         renew_every=renew_every,
-        database=_database(database),
-        amqp=_broker(amqp),
+        database=database_url(database),
+        amqp=broker_url(amqp),
         is_apart=how is How.CUT,
         key_every=key_every,
     )
@@ -195,7 +182,9 @@ def drain(
 
     if mode is DrainMode.NONE:
         raise typer.BadParameter("say soft or hard", param_hint="MODE")
-    made = FleetSpec(folder=Path(), cameras=cameras, runners=runners, database=_database(database), amqp=_broker(amqp))
+    made = FleetSpec(
+        folder=Path(), cameras=cameras, runners=runners, database=database_url(database), amqp=broker_url(amqp)
+    )
     blow = Blow.SOFT if mode is DrainMode.SOFT else Blow.DRAIN
     sys.exit(main(DrillSpec(fleet=made, how=blow, times=times, seed=seed, data=data), as_json=as_json))
 
@@ -232,8 +221,8 @@ def splitbrain(
         runners=runners,
         ttl=ttl,
         renew_every=renew_every,
-        database=_database(database),
-        amqp=_broker(amqp),
+        database=database_url(database),
+        amqp=broker_url(amqp),
     )
     spec = SplitSpec(fleet=made, rounds=rounds, on_control_loss=on_control_loss, seed=seed, data=data)
     sys.exit(main(spec, as_json=as_json))
@@ -258,7 +247,9 @@ def reconfig(
     from streamward.drills.reconfig.run import ReconfigSpec, main
     from streamward.drills.takeover.fleet import FleetSpec
 
-    made = FleetSpec(folder=Path(), cameras=cameras, runners=runners, database=_database(database), amqp=_broker(amqp))
+    made = FleetSpec(
+        folder=Path(), cameras=cameras, runners=runners, database=database_url(database), amqp=broker_url(amqp)
+    )
     sys.exit(main(ReconfigSpec(fleet=made, times=times, data=data), as_json=as_json))
 
 
@@ -283,7 +274,9 @@ def bluegreen(
     from streamward.drills.bluegreen.run import BluegreenSpec, main
     from streamward.drills.takeover.fleet import FleetSpec
 
-    made = FleetSpec(folder=Path(), cameras=cameras, runners=runners, database=_database(database), amqp=_broker(amqp))
+    made = FleetSpec(
+        folder=Path(), cameras=cameras, runners=runners, database=database_url(database), amqp=broker_url(amqp)
+    )
     sys.exit(main(BluegreenSpec(fleet=made, times=times, kills=kills, seed=seed, data=data), as_json=as_json))
 
 
@@ -318,8 +311,8 @@ def steady(
         runners=runners,
         ttl=ttl,
         renew_every=renew_every,
-        database=_database(database),
-        amqp=_broker(amqp),
+        database=database_url(database),
+        amqp=broker_url(amqp),
     )
     trouble = Trouble(loss=loss, delay=delay)
     spec = SteadySpec(fleet=made, seconds=_lasting(minutes, seconds), trouble=trouble, data=data)
@@ -346,7 +339,9 @@ def leftovers(
     from streamward.drills.leftovers.run import LeftoversSpec, main
     from streamward.drills.takeover.fleet import FleetSpec
 
-    made = FleetSpec(folder=Path(), cameras=cameras, runners=runners, database=_database(database), amqp=_broker(amqp))
+    made = FleetSpec(
+        folder=Path(), cameras=cameras, runners=runners, database=database_url(database), amqp=broker_url(amqp)
+    )
     sys.exit(main(LeftoversSpec(fleet=made, kills=kills, seed=seed, data=data), as_json=as_json))
 
 
@@ -355,32 +350,3 @@ def _lasting(minutes: float | None, seconds: float | None) -> float:
     if minutes is not None and seconds is not None:
         raise typer.BadParameter("say how long in minutes or in seconds, not both", param_hint="--seconds")
     return seconds if seconds is not None else 60 * (10.0 if minutes is None else minutes)
-
-
-def _database(named: str | None) -> str | None:
-    """The URL of a PostgreSQL."""
-    return _server(named, "--database", "STREAMWARD_DATABASE_URL", lambda settings: settings.database.url)
-
-
-def _broker(named: str | None) -> str | None:
-    """The URL of a RabbitMQ."""
-    return _server(named, "--amqp", "STREAMWARD_AMQP_URL", lambda settings: settings.amqp.url)
-
-
-def _server(named: str | None, option: str, variable: str, url: Callable[[Any], Any]) -> str | None:
-    """A server's URL: as it was named, if that tells no login, or as it is set."""
-    if named != "setting":
-        if named is not None and "@" in named:
-            raise typer.BadParameter(
-                "a command line can be read by everybody on this host: "
-                f"put a URL with a login into {variable}, and say {option} setting",
-                param_hint=option,
-            )
-        return named
-    from streamward.settings import load
-
-    found = url(load())
-    if found is None:
-        raise typer.BadParameter(f"{variable} is not set", param_hint=option)
-    told: str = found.get_secret_value()
-    return told

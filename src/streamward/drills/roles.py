@@ -201,7 +201,7 @@ def call(
         connection.request(method, path, body=body, headers=headers)
         answer = connection.getresponse()
         content = answer.read()
-    except OSError as error:
+    except (OSError, http.client.HTTPException) as error:  # the latter of a process that died in the middle of a word
         raise ProcessFailed(place.path, str(error)) from error
     finally:
         connection.close()

@@ -40,6 +40,7 @@ class Weather:
 
 
 FAIR = Weather()
+CUT_OFF = Weather(is_cut=True)  # nothing gets out, nor in, and nobody is told
 
 
 def due(weather: Weather, dice: Random, now: float) -> float | None:

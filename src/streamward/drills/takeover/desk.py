@@ -20,7 +20,7 @@ class Desk:
     def __init__(self, control: Role, *, url: str, token: str) -> None:
         self.url = url
         self.token = token
-        self._control = control
+        self.control = control
 
     def leases(self) -> LeasePage:
         """Who has which camera."""
@@ -71,6 +71,6 @@ class Desk:
             try:
                 return asked()
             except ProcessFailed:
-                if time.monotonic() > last or self._control.process.poll() is not None:
+                if time.monotonic() > last or self.control.process.poll() is not None:
                     raise
                 time.sleep(0.1)

@@ -2,16 +2,18 @@
 
 import contextlib
 import itertools
+import signal
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from streamward.drills.network.link import FAIR, Link, Weather
 from streamward.drills.network.plant import Network, network
 from streamward.drills.network.ways import Way
 from streamward.drills.roles import Recorder, Role, minted
 from streamward.drills.takeover.desk import Desk
-from streamward.drills.takeover.runner import Runner, ended
+from streamward.drills.takeover.runner import Runner, ended, send, tree
 from streamward.drivers.bus.file import held
 from streamward.drivers.buses import FILE
 from streamward.model.runner import DrainMode
@@ -19,6 +21,7 @@ from streamward.settings import handed_on
 
 SITE, TENANT = "drill-lab", "drill"
 MAX_FPS = 5.0  # frames of a camera that are looked at a second
+LISTENS = r"listens on +(\S+)\n"  # what a control plane says when it serves
 _HERE = "127.0.0.1"
 _SIZE = ("--width", "320", "--height", "192", "--scenes", "2")  # pictures are coded with a keyframe each second
 
@@ -57,8 +60,10 @@ class Fleet:
         self._numbers = itertools.count(1)
         self._network = started.enter_context(network(spec.runner_ids)) if spec.is_apart else None
         self._host = _HERE if self._network is None else self._network.host
-        self.control, nvr = self._start("control"), self._start("nvr", *_nvr_args(spec, self._host))
-        (url,) = self.control.said(r"listens on +(\S+)\n")
+        self.control = self._control()
+        started.callback(lambda: ended(self.control))  # the last of them, when no runner needs it any more
+        nvr = self._start("nvr", *_nvr_args(spec, self._host))
+        (url,) = self.control.said(LISTENS)
         self.desk = Desk(self.control, url=url, token=self._minted("token", "--admin", "drill", "--ttl", "24h"))
         self.recorder = Recorder(nvr)
         self._furnish()
@@ -115,13 +120,21 @@ class Fleet:
         finally:
             self.bus_ways[runner_id].wire.mend()
 
-    def cut(self, runner_id: str) -> None:
-        """Nothing gets out of its namespace, nor in, and nobody is told."""
-        self._apart().link(runner_id).weather = Weather(is_cut=True)
+    @contextlib.contextmanager
+    def control_away(self) -> Iterator[None]:
+        """The control plane is killed (-9), and a SQLite with it; afterwards another starts in its place.
 
-    def mend(self, runner_id: str) -> None:
-        """Everything passes again."""
-        self._apart().link(runner_id).weather = FAIR
+        By our first thread. When that serves is for whoever asked to wait for.
+        """
+        send(signal.SIGKILL, tree(self.control.process.pid))
+        self.control.process.wait()
+        yield
+        self.control = self._control(called="control.again", PORT=str(urlsplit(self.desk.url).port))
+        self.desk.control = self.control
+
+    def set_weather(self, runner_id: str, weather: Weather) -> None:
+        """For the link of one runner, from now on."""
+        self._apart().link(runner_id).weather = weather
 
     @contextlib.contextmanager
     def weather(self, weather: Weather) -> Iterator[list[Link]]:
@@ -155,8 +168,11 @@ class Fleet:
         )
         self._started.callback(ended, role)
         if self._network and of:
-            self._started.callback(self.mend, of)  # one that is cut off would take long to end
+            self._started.callback(self.set_weather, of, FAIR)  # one that is cut off would take long to end
         return role
+
+    def _control(self, *, called: str | None = None, **ours: str) -> Role:
+        return Role("control", folder=self.spec.folder, environment=self._environment(**ours), called=called)
 
     def _environment(self, **more: str) -> dict[str, str]:
         spec = self.spec

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 
+from streamward.drills.network.link import CUT_OFF, FAIR
 from streamward.drills.roles import ProcessFailed, folder, ran
 from streamward.drills.takeover import parts, report
 from streamward.drills.takeover.account import Account, How, Moved, Takeover, judge
@@ -103,7 +104,7 @@ class Drill:
             case How.FREEZE:
                 return lambda: self._fleet.freeze(victim)
             case How.CUT:
-                return lambda: self._fleet.cut(victim)
+                return lambda: self._fleet.set_weather(victim, CUT_OFF)
             case How.DRAIN | How.SOFT as how:
                 return lambda: self._fleet.drain(victim, _DRAINS[how])
 
@@ -118,7 +119,7 @@ class Drill:
                 if how is How.FREEZE:
                     self._fleet.runners[victim].thaw()
                 else:
-                    self._fleet.mend(victim)
+                    self._fleet.set_weather(victim, FAIR)
                 await asyncio.sleep(_AFTERMATH)
             case How.DRAIN | How.SOFT:
                 await asyncio.to_thread(self._fleet.drain, victim, DrainMode.NONE)

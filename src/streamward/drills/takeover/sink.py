@@ -6,10 +6,12 @@ What it waits for it looks at again and again, and says when it waited in vain.
 import asyncio
 import contextlib
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import Protocol
 
+from streamward.drills.roles import ProcessFailed
 from streamward.drills.takeover.account import Fenced
 from streamward.drills.takeover.fleet import Fleet
 from streamward.drills.takeover.ledger import Ledger, Term
@@ -46,6 +48,10 @@ class Sink:
 
     def __init__(self, fleet: Fleet, *, clock: Clock, ear: Ear | None = None) -> None:
         self.ledger = Ledger()
+        self.is_blind = False  # the control plane is away: what comes is judged when it is back
+        self.judged_later: Counter[Verdict] = Counter()
+        self._waiting: list[tuple[DetectionEvent, float]] = []  # with when each came
+        self._kept = 0  # of these came while nobody could judge
         self._ear = ear
         self._fleet = fleet
         self._clock = clock
@@ -134,13 +140,33 @@ class Sink:
     async def _detections(self, deliveries: list[Delivery], now: float) -> None:
         """As a sink does it: the grants are read after the detections came, and say what becomes of them."""
         events = [codec.decode(each.message.body, DetectionEvent) for each in deliveries]
-        if not events:
-            return
-        at = await asyncio.to_thread(self._learn)
-        for event in events:
-            self.ledger.heard_detection(event, now=now, at=at)
-            if self._ear is not None:
+        self._waiting += [(event, now) for event in events]
+        if self._ear is not None:
+            for event in events:
                 self._ear.heard_detection(event)
+        if self._waiting:
+            await self._judge()
+
+    async def _judge(self) -> None:
+        """What waits, if the control plane tells the grants; else it waits on."""
+        at = None if self.is_blind else await self._learned()
+        if at is None:
+            self._kept = len(self._waiting)
+            return
+        for place, (event, came) in enumerate(self._waiting):
+            verdict = self.ledger.heard_detection(event, now=came, at=at)
+            if verdict is not None and place < self._kept:
+                self.judged_later[verdict] += 1
+        self._waiting, self._kept = [], 0
+
+    async def _learned(self) -> datetime | None:
+        """The database's time before all grants were read; None: the control plane went away meanwhile."""
+        try:
+            return await asyncio.to_thread(self._learn)
+        except ProcessFailed:
+            if self.is_blind:
+                return None
+            raise
 
     def _learn(self) -> datetime:
         """Reads all grants that are new; returns the database's time before."""
