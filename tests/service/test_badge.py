@@ -125,3 +125,12 @@ def test_the_incarnation_is_read_from_the_token():
     for text in ("", "x", "a.b.c", "e30.e30.c2ln"):
         with pytest.raises(TokenUnusable, match="no runner's"):
             owner_in(Secret(text))
+
+
+async def test_a_given_token_that_counts_no_more_is_told_of_once(caplog: pytest.LogCaptureFixture):
+    given = GivenToken(Secret("mine"))
+    for _ in range(2):
+        given.refused(Problem(title="Unauthorized", status=401, detail="the token has expired", reason="token-expired"))
+    (told,) = caplog.messages
+    assert "counts no more (the token has expired): start again with another" in told
+    assert "mine" not in told

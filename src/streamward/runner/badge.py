@@ -7,6 +7,7 @@ import asyncio
 import base64
 import binascii
 import contextlib
+import logging
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any, Protocol
@@ -24,6 +25,11 @@ from streamward.runtime.clock import Clock
 
 ASK_WITHIN = 3.0  # seconds
 _RENEWED_AT = 2 / 3  # of a token's life
+_REMEDY = (
+    "start again with another from `streamward token --runner NAME --ttl 24h`, or enrol this host, which renews its own"
+)
+
+_log = logging.getLogger(__name__)
 
 
 class OpenControl(Protocol):
@@ -50,7 +56,7 @@ class Badge(Protocol):
         """The token; None: there is none to be had now."""
         ...
 
-    def refused(self) -> None:
+    def refused(self, problem: Problem) -> None:
         """The last one did not count."""
         ...
 
@@ -69,12 +75,16 @@ class GivenToken:
 
     def __init__(self, token: Secret) -> None:
         self._token = token
+        self._is_refused = False
 
     async def token(self) -> Secret | None:
         return self._token
 
-    def refused(self) -> None:
-        """There is no other."""
+    def refused(self, problem: Problem) -> None:
+        """There is no other: what is held runs out, and somebody should know why."""
+        if not self._is_refused:
+            self._is_refused = True
+            _log.warning("the token that was given counts no more (%s): %s", problem.detail, _REMEDY)
 
 
 class ProvenToken:
@@ -99,7 +109,7 @@ class ProvenToken:
             self._ask_once()
         return self._token
 
-    def refused(self) -> None:
+    def refused(self, _problem: Problem) -> None:
         self._token = None
 
     def _ask_once(self) -> "asyncio.Task[None]":
@@ -138,7 +148,7 @@ class Speaker:
 
     def _look(self, answer: Any) -> Any:
         if isinstance(answer, Problem) and answer.status == HTTPStatus.UNAUTHORIZED:
-            self._badge.refused()
+            self._badge.refused(answer)
         return answer
 
 

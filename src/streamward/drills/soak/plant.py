@@ -16,6 +16,7 @@ from streamward.settings import handed_on
 EX_DETECT, EX_STATUS = "soak.detections.topic", "soak.status.topic"  # its own: nobody else's queues get anything
 GRACE = 10.0  # seconds in which the Worker has to drain
 _TENANT, _SITE = "soak", "soak-lab"
+_LONGEST = "24h"  # longer than any soak
 _HERE = "127.0.0.0/8"
 
 
@@ -71,7 +72,7 @@ class Plant:
             "max_fps": self._spec.max_fps,
             "grace_timeout_s": GRACE,
             "amqp": amqp,
-            "cp": {"base_url": self._control, "token": self._token("--runner", self.runner_id)},
+            "cp": {"base_url": self._control, "token": self._token("--runner", self.runner_id, "--ttl", _LONGEST)},
             "sources": [
                 {"camera_uuid": camera, "url": url, **whose}
                 for camera, url in zip(recorder.cameras, recorder.urls, strict=True)
