@@ -1,5 +1,6 @@
 """Workers that are replaced while their cameras go on: by real processes, over the command line."""
 
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -42,6 +43,16 @@ def test_a_model_that_is_broken_is_refused_and_nobody_notices(lab: Plant, runner
     back = lab.control.command("runners", "rollout", "--abort")
     assert back.returncode == 0, back.stderr
     assert back.stdout.split()[-1] == "done"
+
+
+def test_a_runner_that_starts_anew_does_not_try_again_what_was_refused(lab: Plant, runner: RunnerProcess) -> None:
+    assert lab.control.command("runners", "rollout", "--model", "nobody-has-this").returncode == 1
+    assert runner.ended(signal.SIGTERM) == 0
+    with lab.runner("runner-a") as again:
+        until(lambda: again.streaming() == set(lab.cameras))
+        shown = lab.control.command("runners", "rollout", "--status")
+        assert "refused: a Worker ended with exit code 10" in shown.stdout
+        assert lab.control.command("runners", "rollout", "--abort").returncode == 0
 
 
 @pytest.mark.parametrize("options", [[], ["--abort", "--status"], ["--model", "colour", "--abort"]])
