@@ -4,7 +4,7 @@
     managed  channel ─Begin, Feed, Add …→ Worker ─→ spool ─→ bus
 
 Guaranteed: SIGTERM and `/drain` end it within its grace, its cameras first, then its leases, then what waits for the
-bus; what is not confirmed by then waits in the spool for the next Worker of this runner and tenant.
+bus; what is not confirmed by then waits in the spool for another Worker of this runner and tenant.
 """
 
 import asyncio
@@ -51,6 +51,7 @@ from streamward.runner.dialing import Host
 from streamward.runner.ending import Ending
 from streamward.runner.facts import LeasesRenewed
 from streamward.runner.fed_leases import FedLeases
+from streamward.runner.heir import Heir
 from streamward.runner.logins import ControlLogins, Logins, login_of
 from streamward.runner.obeying import Obeying, first_order
 from streamward.runner.parts import Ear, Stamps, WorkerParts
@@ -66,7 +67,7 @@ from streamward.runtime.clock import Clock, SystemClock
 from streamward.runtime.journal import Journal
 from streamward.runtime.outbox import MessagesPublished, Outbox, SpoolRelay
 from streamward.runtime.service import Service, ticking
-from streamward.runtime.spool import Spool, abandoned
+from streamward.runtime.spool import Spool, SpoolInUse
 from streamward.runtime.teller import Teller
 from streamward.vision.camera import CameraListener
 from streamward.vision.detector import DetectorUnusable
@@ -249,14 +250,14 @@ async def _sink(shell: _Shell) -> AsyncIterator[BusSink]:
     bus = open_bus(config.amqp.reached_by, data, clock=clock)
     failpoints.arm(failpoints.parse(config.failpoints))  # the bus that is used has points of its own
     publisher = PointingPublisher(bus, open_store(config.objects or ObjectsAt(url=(data / "objects").as_uri())))
-    spool, *left = _spools(config)
+    root = data / "spool" / config.runner_id / config.tenant_id
+    spool = _spool(root, config)
     gap = tell_gap(sender, config.tenant_id, clock.wall)
     relay = SpoolRelay(spool, publisher, tell_gap=gap, journal=journal, clock=clock, most_bytes=MOST_STORED)
     outbox = Outbox(relay, journal=journal)
+    heir = Service("heir", Heir(root, outbox, most_bytes=config.spool_bytes), journal=journal)
     try:
-        async with outbox, Teller(publisher, journal=journal, clock=clock) as teller:
-            for each in left:
-                outbox.adopt(each)
+        async with outbox, heir, Teller(publisher, journal=journal, clock=clock) as teller:
             yield BusSink(sender, outbox=outbox, teller=teller, journal=journal)
     finally:
         await bus.close()
@@ -269,11 +270,11 @@ def _folder(config: ShardConfig) -> Path:
     return path
 
 
-def _spools(config: ShardConfig) -> list[Spool]:
-    """A fresh one, and those that dead Workers of this runner and tenant left."""
-    root = _folder(config) / "spool" / config.runner_id / config.tenant_id
-    left = abandoned(root, most_bytes=config.spool_bytes)
-    return [Spool(root / f"{config.shard_id}.{secrets.token_hex(4)}", most_bytes=config.spool_bytes), *left]
+def _spool(root: Path, config: ShardConfig) -> Spool:
+    """A fresh one; if an heir of others was faster to take it, another."""
+    while True:
+        with contextlib.suppress(SpoolInUse):
+            return Spool(root / f"{config.shard_id}.{secrets.token_hex(4)}", most_bytes=config.spool_bytes)
 
 
 def _parts(shell: _Shell, sink: BusSink) -> WorkerParts:
