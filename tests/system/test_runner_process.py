@@ -126,3 +126,11 @@ def test_a_detector_that_cannot_be_had_is_told_at_once_and_nothing_is_left(lab: 
         assert "the detector nobody.has:this cannot be used: ModuleNotFoundError" in said
         assert "STREAMWARD_RUNNER_DETECTOR" in said
     assert set(lab.owners().values()) == {None}
+
+
+def test_a_fork_server_that_dies_while_the_runner_starts_is_started_again(lab: Plant) -> None:
+    with lab.runner("runner-a") as runner:
+        until(lambda: children_of(runner.process.pid) and children_of(runner.manager))
+        os.kill(children_of(runner.manager)[0], signal.SIGKILL)
+        until(lambda: runner.streaming() == set(lab.cameras))
+        assert runner.ended(signal.SIGTERM) == WorkerExit.DRAINED

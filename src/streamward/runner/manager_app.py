@@ -45,7 +45,7 @@ from streamward.runner.manager_api import RunnerApi
 from streamward.runner.manager_parts import ManagerParts, ManagerSpec
 from streamward.runner.pacing import Pacer
 from streamward.runner.parent_link import END_WITHIN, ParentLink
-from streamward.runner.spawner import ForkSpec, Spawner
+from streamward.runner.spawner import ForkServerGone, ForkSpec, Spawner
 from streamward.runner.ticket_keeper import TicketKeeper
 from streamward.runner.watching import ChangeWatch, FreeWatch, SiteWatch
 from streamward.runtime import log
@@ -58,6 +58,7 @@ from streamward.settings import ObjectSettings, Settings
 
 CALLS_AT_ONCE = 32  # to the control plane
 _ENTRY = "streamward.runner.born:live"  # not imported here: a Manager decodes nothing
+_STARTS = 3  # of the fork server, if it dies while the runner starts
 _PRELOADED = ("streamward.drivers.bus", "streamward.drivers.amqp")
 _COUNTED = (MessagesPublished, facts.LeasesRenewed)  # as lines they would be many
 _MOMENT = 2.0  # seconds
@@ -172,8 +173,7 @@ async def _managing(around: _Around, link: ParentLink) -> AsyncIterator[Manager]
     manager.poke = managing.poke
     bus = open_bus(_broker(settings), settings.data.absolute(), clock=clock)
     try:
-        await spawner.start()
-        await manager.staffing.prove()  # before anything is held: a runner without eyes is no runner
+        await _ready(spawner, manager)
         async with contextlib.AsyncExitStack() as opened:
             teller = await opened.enter_async_context(Teller(bus, journal=journal, clock=clock))
             every = around.settings.heartbeat_interval_s
@@ -198,6 +198,19 @@ async def _managing(around: _Around, link: ParentLink) -> AsyncIterator[Manager]
         await manager.close()
         await spawner.close()
         await bus.close()
+
+
+async def _ready(spawner: Spawner, manager: Manager) -> None:
+    """The fork server runs and a Worker has its eyes, before anything is held; who dies on the way is started again."""
+    for left in reversed(range(_STARTS)):
+        try:
+            await spawner.start()
+            await manager.staffing.prove()
+        except ForkServerGone:
+            if not left:
+                raise
+        else:
+            return
 
 
 def _manager(around: _Around, known: KnownCameras, spawner: Spawner) -> Manager:

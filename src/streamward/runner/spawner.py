@@ -31,7 +31,7 @@ class ForkServerGone(StreamwardError):
     """The fork server died, or does not answer."""
 
     def __str__(self) -> str:
-        return "the fork server is gone: start it again"
+        return "the fork server, which starts Workers, died or does not answer: the lines before this may say why"
 
 
 class SpawnRefused(StreamwardError):

@@ -85,6 +85,8 @@ class Staffing:
             return
         await asyncio.wait([seat.warmed], timeout=PROVEN_WITHIN)
         if seat.warmed.done() and (problem := seat.warmed.result()) is not None:
+            if not self._spawner.is_ready:
+                raise ForkServerGone  # who died with it says nothing about the detector
             raise DetectorUnusable(config.detector, f"{problem}; STREAMWARD_RUNNER_DETECTOR names it")
 
     def plan(self, owned: Iterable[OwnedCamera], *, is_leaving: bool) -> None:
