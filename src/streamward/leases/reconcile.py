@@ -6,7 +6,7 @@ A camera that is not wanted, or not so, is dropped; one that is wanted and runs 
 should but elsewhere moves without a gap:
 
     add it here, silent ─ it shows ─→ silence it there ─ it is silent ─→ let it speak here, drop it there
-                        └ it does not show in time ─→ drop it there ─ it has stopped ─→ let it speak here
+                        └ it dials, and does not show in time ─→ drop it there ─ it has stopped ─→ let it speak here
 
 Guaranteed: a camera speaks in one Worker at most, whatever was lost or died on the way; what is right already is not
 touched; steps that were lost are given again by the next look, and a plan that changes its mind half-way ends well.
@@ -19,8 +19,9 @@ from typing import NamedTuple
 
 from streamward.model.ids import CameraId, Generation, ShardId
 
-SHOWN_WITHIN = 20.0  # seconds for the new place to show a camera; a recorder may have no session left for it
-DIALED_WITHIN = 60.0  # seconds before that in which it waits for its detector, and for its turn to dial
+SHOWN_WITHIN = (
+    20.0  # seconds from its first dial for the new place to show a camera; a recorder may have no session left
+)
 
 
 class Voice(Enum):
@@ -147,6 +148,6 @@ def _hand_over(camera_id: CameraId, here: Running, others: list[Running], *, now
     speaking = [each for each in going_on if each.voice is Voice.SPEAKS]
     if here.is_shown:
         return [MuteCamera(each.worker, camera_id) for each in speaking]
-    began = here.since + DIALED_WITHIN if here.dialed_at is None else here.dialed_at
-    is_hopeless = now - began > SHOWN_WITHIN
+    # Who has not dialed yet waits for its turn, its login or the control plane: no reason to break what runs.
+    is_hopeless = here.dialed_at is not None and now - here.dialed_at > SHOWN_WITHIN
     return [DropCamera(each.worker, camera_id) for each in speaking if is_hopeless or not each.is_shown]
