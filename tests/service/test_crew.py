@@ -4,15 +4,18 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 
-from streamward.leases.reconcile import Running
+import pytest
+
+from streamward.leases.held import Held
+from streamward.leases.reconcile import Running, Voice
 from streamward.model.ids import CameraId, Generation, ShardId
 from streamward.model.secret import Secret
 from streamward.protocol import codec, worker_link
 from streamward.protocol.fields import ClearText
 from streamward.protocol.shards import ShardConfig, Source
 from streamward.protocol.spawning import Exited
-from streamward.protocol.worker_link import Began, Begin, DialEnded, Showing, Stopped, Told, Word
-from streamward.runner.crew import BEGUN_WITHIN, SILENT_FOR, Crew, Seat
+from streamward.protocol.worker_link import Began, Begin, DialEnded, Feed, Showing, Stopped, Told, Word
+from streamward.runner.crew import BEGUN_WITHIN, SILENT_FOR, Crew, Seat, speaks
 from streamward.runtime.channel import Channel
 from tests.support.builders import START
 from tests.support.clocks import ManualClock
@@ -139,3 +142,30 @@ async def test_a_late_word_about_an_earlier_start_does_not_end_a_camera():
         await host.hears(worker, Stopped(camera_uuid=one, epoch=2))
         assert host.crew.running() == {}
         await worker.close()
+
+
+async def test_a_lease_is_fed_to_every_worker_that_goes_on_with_its_camera():
+    one, two = CameraId("cam-1"), CameraId("cam-2")
+    held = Held(generation=Generation(3), deadline=9.0, told_at=START, asked=0.0, since=0.0)
+    async with a_host() as host:
+        await host.crew.start(SHARD, CONFIG)
+        worker, seat = await Channel.over(host.nursery.ends[1]), host.crew.seats[1]
+        for name in (one, two):
+            source = Source(camera_uuid=name, url=ClearText(Secret("rtsp://192.0.2.1/1")), site_id="s", tenant_id="t")
+            seat.add(source, Running(worker=1, generation=Generation(3), revision=1, voice=Voice.SILENT))
+        seat.drop(two)
+        seat.feed({one: held, two: held})
+        async with asyncio.timeout(60):
+            orders = [worker_link.read_order(await worker.receive() or b"") for _ in range(5)]
+        assert orders[-1] == Feed(leases=[worker_link.fed(one, held)])
+        await worker.close()
+
+
+@pytest.mark.parametrize(("voice", "is_told"), [(Voice.SPEAKS, True), (Voice.FALLS_SILENT, False), (None, False)])
+async def test_only_who_speaks_of_a_camera_tells_how_it_is(voice: Voice | None, is_told: bool):
+    async with a_host() as host:
+        await host.crew.start(SHARD, CONFIG)
+        seat = host.crew.seats[1]
+        if voice is not None:
+            seat.cameras[CameraId("cam-1")] = Running(worker=1, generation=Generation(3), revision=1, voice=voice)
+        assert speaks(seat, "cam-1") is is_told

@@ -125,8 +125,9 @@ class Seat:
             self._set(camera_id, voice=Voice.SILENT)
 
     def feed(self, held: Mapping[CameraId, Held]) -> None:
-        """Tells it until when it may run what it has."""
-        leases = [fed(camera_id, held[camera_id]) for camera_id in self.cameras if camera_id in held]
+        """Tells it until when it may run what it has; of what it was told to end it has forgotten the lease."""
+        going_on = [camera_id for camera_id, running in self.cameras.items() if not running.is_stopping]
+        leases = [fed(camera_id, held[camera_id]) for camera_id in going_on if camera_id in held]
         if leases and not self.is_ending:
             self.tell(Feed(leases=leases))
 
@@ -144,6 +145,12 @@ class Seat:
     def tell(self, order: Order) -> None:
         """Sends an order; nobody waits for it."""
         self.channel.send(codec.encode(order))
+
+
+def speaks(seat: Seat, camera_uuid: str) -> bool:
+    """Whether it is the one that tells of a camera; what it gathered before it fell silent comes late."""
+    running = seat.cameras.get(CameraId(camera_uuid))
+    return running is not None and running.voice is Voice.SPEAKS
 
 
 def seated(seat: Seat) -> Seated:

@@ -54,7 +54,7 @@ from streamward.protocol.worker_link import (
     Word,
 )
 from streamward.runner import facts
-from streamward.runner.crew import Crew, Seat
+from streamward.runner.crew import Crew, Seat, speaks
 from streamward.runner.dial_tokens import DialTokens
 from streamward.runner.lease_line import LeaseLine
 from streamward.runner.manager_parts import Counts, ManagerParts, ManagerSpec
@@ -326,7 +326,7 @@ class Manager:
         self.poke()
 
     def _told(self, seat: Seat, reports: list[StreamReport], failures: list[StreamFailed]) -> None:
-        self.reports.update({CameraId(report.camera_uuid): report for report in reports})
+        self.reports |= {CameraId(each.camera_uuid): each for each in reports if speaks(seat, each.camera_uuid)}
         for failure in failures:
             running = seat.cameras.get(CameraId(failure.camera_uuid))
             is_own = running is not None and running.has_own_detector  # which fails in any Worker
