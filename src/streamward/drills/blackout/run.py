@@ -15,14 +15,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from streamward.drills.blackout import report
-from streamward.drills.blackout.account import Account, Back, Camera, Later, Losses, judge
+from streamward.drills.blackout.account import STOP, Account, Back, Camera, Later, Losses, judge
 from streamward.drills.blackout.witness import Witness, WorkerKey
 from streamward.drills.roles import folder, ran
 from streamward.drills.takeover.fleet import LISTENS, Fleet, FleetSpec, fleet
 from streamward.drills.takeover.sink import Sink, say
 from streamward.leases.fence import Verdict
 from streamward.leases.lease import SessionState
-from streamward.model.status import StreamState
 from streamward.protocol.lease_listing import LeasePage, LeaseRow, streams
 from streamward.runtime.clock import SystemClock
 
@@ -37,7 +36,7 @@ class BlackoutSpec:
 
     fleet: FleetSpec  # its folder is chosen at the start
     seconds: float = 120.0
-    on_control_loss: str = "stop"
+    on_control_loss: str = STOP
     data: Path | None = None
 
 
@@ -150,11 +149,18 @@ class Drill:
             camera = row.camera_uuid
             if _is_leased(row, page):
                 self._found.leased.setdefault(camera, now)
-            if streams(row) and self._witness.states.get(camera) is StreamState.STREAMING:
+            if self._is_told(row, times):
                 self._found.streaming.setdefault(camera, now)
             if self._witness.made(camera, since=served):
                 self._found.detected.setdefault(camera, now)
         return self._found.is_all(self._fleet.spec.cameras)
+
+    def _is_told(self, row: LeaseRow, times: Times) -> bool:
+        """Whether the last word about it is that it streams; of what had stopped only words from after that count."""
+        since = times.started if self._spec.on_control_loss == STOP else 0.0
+        is_heard = self._witness.streaming.get(row.camera_uuid, -1.0) >= since
+        is_known = row.stream is not None and row.stream.ts >= times.date(since)
+        return is_heard and is_known and streams(row)
 
     def _camera(self, row: LeaseRow, after: LeasePage, times: Times) -> Camera:
         camera, found = row.camera_uuid, self._found

@@ -1,4 +1,4 @@
-"""What was heard of the cameras around a blackout; all dates are the database's.
+"""What was heard of the cameras around a blackout; dates are the database's, everything else is boot-time.
 
 Detections are dated when their frame arrived, so it does not matter how long the bus took. Each Worker numbers its
 own: a number that is missing is a detection that was lost, two names under one number are one that was doubled.
@@ -22,7 +22,7 @@ class Witness:
     """All of them."""
 
     doubled: int = 0
-    states: dict[str, StreamState] = field(default_factory=dict)  # what was told of each camera last
+    streaming: dict[str, float] = field(default_factory=dict)  # boot-time of the last word, if that is STREAMING
     _dates: defaultdict[str, list[datetime]] = field(default_factory=lambda: defaultdict(list))
     _ids: set[str] = field(default_factory=set)
     _numbers: defaultdict[WorkerKey, set[int]] = field(default_factory=lambda: defaultdict(set))
@@ -37,9 +37,12 @@ class Witness:
         numbers.add(event.seq)
         self._dates[event.camera_uuid].append(event.ts)
 
-    def heard_status(self, report: StreamReport, _now: float) -> None:
+    def heard_status(self, report: StreamReport, now: float) -> None:
         """How a stream is."""
-        self.states[report.camera_uuid] = report.state
+        if report.state is StreamState.STREAMING:
+            self.streaming[report.camera_uuid] = now
+        else:
+            self.streaming.pop(report.camera_uuid, None)
 
     @property
     def cameras(self) -> set[str]:

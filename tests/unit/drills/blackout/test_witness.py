@@ -67,6 +67,7 @@ def test_another_name_under_a_number_is_a_detection_doubled_and_the_same_name_is
 
 def test_the_last_that_was_told_of_a_stream_counts():
     witness = Witness()
-    for state in (StreamState.STREAMING, StreamState.DISCONNECTED):
-        witness.heard_status(StreamReport(camera_uuid="a", runner_id="r1", state=state, ts=NOON), 1.0)
-    assert witness.states == {"a": StreamState.DISCONNECTED}
+    for camera, state in (("a", "STREAMING"), ("b", "STREAMING"), ("a", "DISCONNECTED"), ("c", "DISCONNECTED")):
+        report = StreamReport(camera_uuid=camera, runner_id="r1", state=StreamState(state), ts=NOON)
+        witness.heard_status(report, 1.0)
+    assert witness.streaming == {"b": 1.0}
