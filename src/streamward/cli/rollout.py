@@ -44,9 +44,9 @@ class Rollout:
             self._await(wanted)
             self.say(f"{runner.runner_id}  runs {named(detector)} after {time.monotonic() - began:.1f} s")
 
-    def abort(self, runners: Iterable[RunnerFlags]) -> None:
-        """Back to what last worked, wherever that is not what is wanted."""
-        for runner in runners:
+    def abort(self, runners: Sequence[RunnerFlags]) -> None:
+        """Back to what was there before, wherever the last rollout came to."""
+        for runner in reached(runners):
             self.roll_out([runner], runner.earlier_detector)
 
     def _change(self, runner_id: str, detector: str | None) -> RunnerFlags:
@@ -72,6 +72,12 @@ def chosen(link: Link, names: Sequence[str]) -> list[RunnerFlags]:
     if names:
         return [link.get(place("v1", "runners", name), RunnerFlags).body for name in names]
     return [each for each in link.get(place("v1", "runners"), RunnerList).body.items if each.incarnation is not None]
+
+
+def reached(runners: Sequence[RunnerFlags]) -> list[RunnerFlags]:
+    """Those that the last rollout came to: if it is not done, those that it gave what one of them has not taken yet."""
+    open_ones = {each.detector for each in runners if each.proven_make != each.make}
+    return [each for each in runners if each.make and (not open_ones or each.detector in open_ones)]
 
 
 def refusal(runner: RunnerFlags) -> str | None:
