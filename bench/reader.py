@@ -25,7 +25,7 @@ from typing import Any
 import av
 
 from streamward.drivers import camera
-from streamward.drivers.camera import CameraAddress
+from streamward.drivers.addresses import CameraAddress
 from streamward.drivers.decoder import Decoder
 from streamward.drivers.rounds import Rounds
 from streamward.model.address_policy import AddressPolicy, parse_network

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from streamward.drivers import camera
-from streamward.drivers.camera import CameraAddress
+from streamward.drivers.addresses import CameraAddress
 from streamward.model.stream_error import StreamErrorCode
 from streamward.nvr.server import Nvr
 from tests.support.cameras import dial, watched

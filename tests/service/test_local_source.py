@@ -9,7 +9,7 @@ from typing import Any
 import av
 import pytest
 
-from streamward.drivers.camera import CameraAddress
+from streamward.drivers.addresses import CameraAddress
 from streamward.drivers.decoder import Decoder
 from streamward.model.address_policy import AddressPolicy
 from streamward.model.source_url import NETWORK, SourceKind, parse

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from streamward.drivers.camera import CameraAddress
+from streamward.drivers.addresses import CameraAddress
 from streamward.leases.logins import FRESH_FOR
 from streamward.model.ids import CameraId
 from streamward.model.source_url import Credential

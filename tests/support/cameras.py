@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from streamward.drivers import camera
-from streamward.drivers.camera import CameraAddress
+from streamward.drivers.addresses import CameraAddress
 from streamward.drivers.rounds import Rounds
 from streamward.model.stream_error import StreamFailure
 from streamward.model.video import VideoCodec

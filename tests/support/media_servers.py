@@ -56,14 +56,19 @@ class Go2rtc:
         return f"rtsp://127.0.0.1:{self.port}/{name}"
 
 
-@contextlib.contextmanager
-def go2rtc(folder: Path, streams: Mapping[str, str | None]) -> Iterator[Go2rtc]:
-    """Serving these streams: names and where each comes from; None: from whoever publishes it."""
+def go2rtc_program() -> str:
+    """Where it is, or the test is skipped."""
     beside = Path(sys.executable).parent / "go2rtc"
     program = str(beside) if beside.exists() else shutil.which("go2rtc")
     if program is None:
         pytest.skip("go2rtc is not installed: scripts/media_servers builds it")
-    server = Go2rtc(program, folder, streams)
+    return program
+
+
+@contextlib.contextmanager
+def go2rtc(folder: Path, streams: Mapping[str, str | None]) -> Iterator[Go2rtc]:
+    """Serving these streams: names and where each comes from; None: from whoever publishes it."""
+    server = Go2rtc(go2rtc_program(), folder, streams)
     server.start()
     try:
         yield server

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, Self
 
 from streamward.drivers import camera
-from streamward.drivers.camera import CameraAddress
+from streamward.drivers.addresses import CameraAddress
 from streamward.drivers.decoder import Decoder
 from streamward.drivers.detectors.colour import ColourDetector
 from streamward.drivers.rounds import Rounds

@@ -14,32 +14,33 @@ import errno
 import functools
 import socket
 import ssl
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from streamward.drivers import local, names
+from streamward.drivers import local
+from streamward.drivers.addresses import CameraAddress, resolved
 from streamward.drivers.rounds import Rounds
 from streamward.drivers.rtsp import DialFailed, RtspConnection
-from streamward.model.address_policy import AddressFault, AddressPolicy
-from streamward.model.source_url import NETWORK, Address, Credential, SourceKind, SourceUrl
+from streamward.model.source_url import NETWORK, SourceKind
 from streamward.model.stream_error import StreamErrorCode, StreamFailure
 from streamward.runtime.clock import Clock
 from streamward.vision.camera import CameraListener
-from streamward.vision.hosts import HostKey
 
-CONNECT_WITHIN = 4.5  # seconds for each of: resolve, connect, shake hands
+CONNECT_WITHIN = 4.5  # seconds for each of: connect, shake hands
 DIAL_WITHIN = 7.5  # seconds until the camera plays
 HANGS_UP_WITHIN = 0.2  # seconds: who is there does not
 PROBE_WITHIN = 1.0  # seconds for the probe after a dial that was cut
-_PORTS = {SourceKind.RTSP: 554, SourceKind.RTSPS: 322}
 _NO_ANSWER = {errno.EHOSTUNREACH, errno.EHOSTDOWN, errno.ENETUNREACH, errno.ETIMEDOUT}
 
-_UNKNOWN = StreamFailure(code=StreamErrorCode.DNS_FAILED, detail="the host's name is not known")
 _REFUSED = StreamFailure(code=StreamErrorCode.TCP_REFUSED, detail="the connection was refused", is_unreachable=True)
 _SILENT = StreamFailure(code=StreamErrorCode.TCP_TIMEOUT, detail="nothing answers there", is_unreachable=True)
 _SLOW = StreamFailure(code=StreamErrorCode.TCP_TIMEOUT, detail="the camera did not answer in time")
 _UNTRUSTED = StreamFailure(
     code=StreamErrorCode.TLS_FAILED, detail="the camera's certificate or its TLS is not accepted"
+)
+_NOT_SHOWN = StreamFailure(
+    code=StreamErrorCode.RTSP_REFUSED,
+    detail="the restreamer got no stream: wrong login, no such stream, no room, or no video that it knows",
 )
 _FORBIDDEN_KIND = StreamFailure(
     code=StreamErrorCode.URL_FORBIDDEN, detail="the site does not allow sources of this kind"
@@ -47,25 +48,6 @@ _FORBIDDEN_KIND = StreamFailure(
 _NO_AUTHORITY = StreamFailure(
     code=StreamErrorCode.TLS_FAILED, detail="the file of certificates to trust cannot be read"
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CameraAddress:
-    """Where a camera is, who may see it, and where its site lets us connect to."""
-
-    url: SourceUrl
-    credential: Credential | None
-    addresses: AddressPolicy
-    ca_file: str | None = None  # certificates that RTSPS trusts; None: the system's
-
-    @property
-    def host(self) -> HostKey | None:
-        """None: it is on this one."""
-        return HostKey(self.url.host, self.port) if self.url.kind in NETWORK else None
-
-    @property
-    def port(self) -> int:
-        return self.url.port or _PORTS.get(self.url.kind, 0)
 
 
 async def watch(
@@ -113,6 +95,17 @@ async def probe(camera: CameraAddress) -> bool:
         return not await _is_hung_up(dialed)
 
 
+async def explained(camera: CameraAddress, failure: StreamFailure) -> StreamFailure:
+    """Why a restreamer does not show a camera, of which it says only that it has no such stream."""
+    if failure.code is not StreamErrorCode.RTSP_NOT_FOUND:
+        return failure
+    try:
+        (await _dialed(camera)).close()
+    except DialFailed as failed:
+        return failed.failure
+    return _NOT_SHOWN
+
+
 async def _is_there(camera: CameraAddress) -> bool:
     """Whether one who hung up before a word does not do so to everybody."""
     try:
@@ -155,7 +148,7 @@ async def _connected(
 
 async def _dialed(camera: CameraAddress) -> socket.socket:
     """A connection to the first address of the camera's host that its site allows, with nothing said on it."""
-    address = await _resolved(camera)
+    address = await resolved(camera)
     family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
     dialed = socket.socket(family, socket.SOCK_STREAM)
     dialed.setblocking(False)
@@ -170,26 +163,6 @@ async def _dialed(camera: CameraAddress) -> socket.socket:
             raise DialFailed(_SILENT if error.errno in _NO_ANSWER else _REFUSED) from None
         undo.pop_all()
     return dialed
-
-
-async def _resolved(camera: CameraAddress) -> Address:
-    literal = camera.url.address
-    faults: list[AddressFault] = []
-    for address in [literal] if literal is not None else await _looked_up(camera.url.host):
-        fault = camera.addresses.judge(address)
-        if fault is None:
-            return address
-        faults.append(fault)
-    detail = f"the site does not allow this address ({faults[0]})"
-    raise DialFailed(StreamFailure(code=StreamErrorCode.URL_FORBIDDEN, detail=detail))
-
-
-async def _looked_up(host: str) -> list[Address]:
-    try:
-        async with asyncio.timeout(CONNECT_WITHIN):
-            return await names.look_up(host)
-    except (OSError, UnicodeError, TimeoutError):
-        raise DialFailed(_UNKNOWN) from None
 
 
 def _trust(ca_file: str | None) -> ssl.SSLContext:

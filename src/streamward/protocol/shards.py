@@ -65,6 +65,7 @@ class Source(Message, frozen=True):
     kinds: list[str] = msgspec.field(default_factory=list)
     zones: Annotated[list[ZoneShape], msgspec.Meta(max_length=MOST_ZONES)] = msgspec.field(default_factory=list)
     ca_file: str | None = None  # of the Worker's host: the certificates that rtsps trusts; None: the system's
+    via: ClearText | None = None  # a restream of it on this host, which is read in its place
 
 
 class Broker(Message, frozen=True):
@@ -165,7 +166,7 @@ class ShardConfig(Message, frozen=True):
         given = [self.api_secret, self.cp.token if self.cp else None]
         given += [self.objects.access_key, self.objects.secret_key] if self.objects else []
         for source in self.sources:
-            given += [source.username, source.password]
+            given += [source.username, source.password, source.via]
         urls = (each for each in (self.amqp.url, *(source.url for source in self.sources)) if each is not None)
         given += [url for url in urls if "@" in url.secret.reveal()]
         return [each for each in given if each is not None]

@@ -25,7 +25,8 @@ from pathlib import Path
 
 import msgspec
 
-from streamward.drivers import camera
+from streamward.drivers import addresses, camera
+from streamward.drivers.addresses import CameraAddress
 from streamward.drivers.buses import open_bus
 from streamward.drivers.control_plane import ControlPlane
 from streamward.drivers.decoder import Decoder
@@ -35,12 +36,10 @@ from streamward.drivers.objects import open_store
 from streamward.drivers.rounds import Rounds
 from streamward.leases.lease import Owner
 from streamward.leases.logins import LoginId
-from streamward.model.address_policy import AddressPolicy, parse_network
 from streamward.model.errors import StreamwardError
 from streamward.model.ids import Incarnation, RunnerId
 from streamward.model.objects import MOST_STORED
 from streamward.model.secret import Secret
-from streamward.model.source_url import NETWORK, Credential, SourceKind, parse
 from streamward.model.stream_error import StreamFailure
 from streamward.protocol import shards
 from streamward.protocol.shards import ObjectsAt, ShardConfig, Source
@@ -88,18 +87,6 @@ class NoLeases(StreamwardError):
             "a Worker runs only cameras that it holds a lease of: name the control plane in `cp` "
             '({"base_url": …, "token": …} or "identity_file"), or let a runner start it'
         )
-
-
-class SourceUnusable(StreamwardError):
-    """A camera that cannot be watched as it is described."""
-
-    def __init__(self, camera_uuid: str, why: StreamwardError) -> None:
-        super().__init__(camera_uuid, why)
-        self.camera_uuid = camera_uuid
-        self.why = why
-
-    def __str__(self) -> str:
-        return f"camera {self.camera_uuid}: {self.why}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,7 +189,7 @@ async def _working(shell: _Shell) -> AsyncIterator[_Working]:
     config = shell.config
     load_detector(config.detector)  # before anything is begun: a shard without eyes is no shard
     for source in config.sources:
-        _address(source)
+        addresses.address(source)
     for each in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(each, shell.ending.drain)
     async with contextlib.AsyncExitStack() as opened:
@@ -282,7 +269,8 @@ def _parts(shell: _Shell, sink: BusSink) -> WorkerParts:
 
     async def dial(source: Source, listener: CameraListener) -> StreamFailure:
         waits = can_wait(source.max_fps or shell.config.max_fps)
-        return await camera.watch(_address(source), listener, clock=clock, rounds=rounds if waits else None)
+        failure = await camera.watch(addresses.way(source), listener, clock=clock, rounds=rounds if waits else None)
+        return failure if source.via is None else await camera.explained(addresses.address(source), failure)
 
     return WorkerParts(
         clock=clock,
@@ -301,32 +289,24 @@ def _parts(shell: _Shell, sink: BusSink) -> WorkerParts:
     )
 
 
-def _address(source: Source) -> camera.CameraAddress:
-    """Where a camera is and what its site allows; raises SourceUnusable."""
-    try:
-        policy = AddressPolicy(
-            allow=tuple(map(parse_network, source.allow)),
-            deny=tuple(map(parse_network, source.deny)),
-            kinds=NETWORK | {SourceKind(kind) for kind in source.kinds},
-        )
-        parsed = parse(source.url.secret.reveal(), kinds=policy.kinds)
-        given = (source.username, source.password)
-        credential = (
-            Credential(user=given[0].secret, password=given[1].secret) if given[0] and given[1] else parsed.credential
-        )
-    except StreamwardError as error:
-        raise SourceUnusable(source.camera_uuid, error) from error
-    return camera.CameraAddress(url=parsed.url, credential=credential, addresses=policy, ca_file=source.ca_file)
-
-
 def _login(source: Source) -> LoginId | None:
-    address = _address(source)
+    address = addresses.address(source)
     return login_of(address.url, address.credential, version=source.credential_version)
 
 
 def _host(source: Source) -> Host | None:
-    address = _address(source)
-    return None if address.host is None else Host(key=address.host, probe=partial(camera.probe, address))
+    """Of the camera itself: a restreamer that is away keeps nobody from it but its own."""
+    address, way = addresses.address(source), addresses.way(source)
+    places = [address] if source.via is None else [way, address]
+    return None if address.host is None else Host(key=address.host, probe=partial(_answer_all, places))
+
+
+async def _answer_all(places: list[CameraAddress]) -> bool:
+    """One after the other: a camera is left alone while its restreamer is away."""
+    for place in places:
+        if not await camera.probe(place):
+            return False
+    return True
 
 
 def _badge(

@@ -8,6 +8,10 @@ and "none is left" is the kernel's word (ECHILD), not that of a listing.
 
 Not guaranteed: that a process dies which the kernel cannot end just now (it hangs in a device) or which belongs to
 another user. One thread of a process may do these things. Imports next to nothing: a runner's parent lives on it.
+
+    python -I …/process_tree.py PARENT COMMAND …
+
+becomes a program that is not ours, and that dies with its parent like everything else.
 """
 
 import contextlib
@@ -15,6 +19,7 @@ import ctypes
 import os
 import select
 import signal
+import sys
 import time
 from collections.abc import Callable, Collection
 from typing import Protocol
@@ -140,3 +145,8 @@ def _prctl(option: int, value: int) -> None:
     if libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0):
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
+
+
+if __name__ == "__main__":
+    die_with(int(sys.argv[1]))
+    os.execv(sys.argv[2], sys.argv[2:])  # noqa: S606 - what our own Manager was told to start
