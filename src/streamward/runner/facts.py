@@ -127,3 +127,39 @@ class DialTokenTaken:
     site_id: str
     version: int
     duration_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestreamerStarted:
+    """A runner's go2rtc serves, so long after it was started."""
+
+    pid: int
+    duration_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestreamerExited:
+    """A runner's go2rtc ended by itself after so long, and is started again."""
+
+    duration_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProducerConnected:
+    """A runner's go2rtc is connected to a camera, at the address that it was told (S0-105)."""
+
+    camera_id: CameraId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestreamAstray:
+    """A camera sent go2rtc somewhere else; it is read by its Worker from now on, who does not follow."""
+
+    camera_id: CameraId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestreamLeftOut:
+    """A camera is read by its Worker, though the others are read through go2rtc."""
+
+    camera_id: CameraId

@@ -39,13 +39,13 @@ from streamward.runner import card, facts, greeting
 from streamward.runner.badge import Badge, GivenToken, ProvenToken, Speaker, owner_in
 from streamward.runner.bulletin import Bulletin, BulletinParts
 from streamward.runner.ending import Ending
-from streamward.runner.known import KnownCameras
 from streamward.runner.manager import Manager
 from streamward.runner.manager_api import RunnerApi
 from streamward.runner.manager_parts import ManagerParts, ManagerSpec
 from streamward.runner.pacing import Pacer
 from streamward.runner.parent_link import END_WITHIN, ParentLink
-from streamward.runner.spawner import ForkServerGone, ForkSpec, Spawner
+from streamward.runner.reading import Reading, program, reading
+from streamward.runner.spawner import ForkServerGone, ForkServerKeeper, ForkSpec, Spawner
 from streamward.runner.ticket_keeper import TicketKeeper
 from streamward.runner.watching import ChangeWatch, FreeWatch, SiteWatch
 from streamward.runtime import log
@@ -102,6 +102,7 @@ async def run(settings: Settings, *, parent_channel: int, announce: Announce) ->
     )
     for each in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(each, ending.drain)
+    program(settings)  # before anything begins: what is missing is said at once
     control = ControlPlane(settings.control_url, tls=_tls(settings))
     badge, incarnation = _badge(settings, control, clock=clock)
     _write_logs(settings)
@@ -161,32 +162,32 @@ async def _is_admitted(around: _Around) -> bool:
 async def _managing(around: _Around, link: ParentLink) -> AsyncIterator[Manager]:
     """A Manager at work, and all that keeps it informed."""
     settings, journal, clock = around.settings, around.journal, around.clock
+    read = reading(settings, around.speaker, clock=clock, journal=journal)
     spawner = Spawner(
         ForkSpec(entry=_ENTRY, preload=_PRELOADED),
         on_exit=lambda news: manager.crew.exited(news),  # noqa: PLW0108 - the Manager comes after it
         on_lost=lambda: restart.poke(),  # noqa: PLW0108
+        others=read.children,
     )
-    known = KnownCameras(around.speaker)
-    manager = _manager(around, known, spawner)
-    restart = Service("fork server", _ForkServer(spawner), journal=journal)
+    manager = _manager(around, read, spawner)
+    restart = Service("fork server", ForkServerKeeper(spawner), journal=journal)
     managing = Service("manager", manager, journal=journal)
     manager.poke = managing.poke
     bus = open_bus(_broker(settings), settings.data.absolute(), clock=clock)
     try:
+        await read.start(managing.poke)
         await _ready(spawner, manager)
         async with contextlib.AsyncExitStack() as opened:
             teller = await opened.enter_async_context(Teller(bus, journal=journal, clock=clock))
-            every = around.settings.heartbeat_interval_s
-            told = BulletinParts(control=around.speaker, teller=teller, clock=clock, every=every)
             for service in (
                 restart,
                 managing,
                 Service("ticket", _ticket_keeper(around, link), journal=journal),
                 Service("frees", FreeWatch(around.speaker, manager), journal=journal),
-                Service("changes", ChangeWatch(around.speaker, known, manager), journal=journal),
-                Service("sites", SiteWatch(known, manager), journal=journal),
-                Service("paces", Pacer(manager.crew, known, around.speaker, clock), journal=journal),
-                Service("bulletin", Bulletin(manager, around.owner, told), journal=journal),
+                Service("changes", ChangeWatch(around.speaker, read.known, manager), journal=journal),
+                Service("sites", SiteWatch(read.known, manager), journal=journal),
+                Service("paces", Pacer(manager.crew, read.known, around.speaker, clock), journal=journal),
+                Service("bulletin", _bulletin(around, manager, teller), journal=journal),
             ):
                 await opened.enter_async_context(service)
             api = RunnerApi(manager, around.owner.runner_id)
@@ -197,6 +198,7 @@ async def _managing(around: _Around, link: ParentLink) -> AsyncIterator[Manager]
     finally:
         await manager.close()
         await spawner.close()
+        await read.stop()
         await bus.close()
 
 
@@ -213,7 +215,13 @@ async def _ready(spawner: Spawner, manager: Manager) -> None:
             return
 
 
-def _manager(around: _Around, known: KnownCameras, spawner: Spawner) -> Manager:
+def _bulletin(around: _Around, manager: Manager, teller: Teller) -> Bulletin:
+    every = around.settings.heartbeat_interval_s
+    parts = BulletinParts(control=around.speaker, teller=teller, clock=around.clock, every=every)
+    return Bulletin(manager, around.owner, parts)
+
+
+def _manager(around: _Around, read: Reading, spawner: Spawner) -> Manager:
     return Manager(
         ManagerSpec(
             template=_template(around),
@@ -222,8 +230,8 @@ def _manager(around: _Around, known: KnownCameras, spawner: Spawner) -> Manager:
         ),
         ManagerParts(
             holder=Holder(_holder_spec(around)),
-            control=around.speaker,
-            known=known,
+            control=read.control,
+            known=read.known,
             spawner=spawner,
             clock=around.clock,
             journal=around.journal,
@@ -240,18 +248,6 @@ def _ticket_keeper(around: _Around, link: ParentLink) -> TicketKeeper:
         place=lambda given: _ticket(around, given),
         hand_over=link.hand_over,
     )
-
-
-class _ForkServer:
-    """Starts it again when it was lost."""
-
-    def __init__(self, spawner: Spawner) -> None:
-        self._spawner = spawner
-
-    async def tick(self) -> float:
-        if not self._spawner.is_ready:
-            await self._spawner.start()
-        return float("inf")
 
 
 async def _until_ended(manager: Manager, ending: Ending) -> None:

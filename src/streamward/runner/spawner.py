@@ -230,3 +230,16 @@ class Spawner:
             self._on_exit(Exited(worker=number, pid=pid, signal=signal.SIGKILL))
         self._burying = None
         self._on_lost()
+
+
+class ForkServerKeeper:
+    """Starts it again when it was lost; a service runs its ticks."""
+
+    def __init__(self, spawner: Spawner) -> None:
+        self._spawner = spawner
+
+    async def tick(self) -> float:
+        """Until it is lost again."""
+        if not self._spawner.is_ready:
+            await self._spawner.start()
+        return float("inf")

@@ -202,6 +202,13 @@ class RunnerSettings(Part):
         float, Field(gt=0, le=240, description="Frames a second that are looked at, of cameras that name no number")
     ] = 6.0
     grace_s: Annotated[float, Field(gt=0, le=600, description="Seconds that Workers have to end in good order")] = 10.0
+    mode: Annotated[
+        Literal["direct", "go2rtc"],
+        Field(description="Whether Workers read cameras themselves, or through a go2rtc that the runner starts"),
+    ] = "direct"
+    go2rtc: Annotated[
+        Path | None, Field(description="The program for the mode `go2rtc`; without it that on the path")
+    ] = None
 
 
 class Settings(BaseSettings):
