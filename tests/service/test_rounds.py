@@ -35,7 +35,7 @@ class Ear(asyncio.Protocol):
         self.news.set()
 
 
-@dataclass
+@dataclass(eq=False)
 class Line:
     """A connection that is read in rounds, and its other end."""
 
@@ -43,6 +43,7 @@ class Line:
     seat: Seat
     transport: asyncio.Transport
     other: socket.socket
+    end: socket.socket
 
     async def hears(self, said: bytes) -> None:
         await self.ear.news.until(lambda: self.ear.heard.endswith(said))
@@ -61,7 +62,7 @@ async def lay() -> AsyncIterator[Lay]:
             other, _ = server.accept()
         transport, ear = await asyncio.get_running_loop().create_connection(Ear, sock=end)
         seat = Seat(Rounds(every=every), transport, end, ear.data_received)
-        lines.append(Line(ear, seat, transport, other))
+        lines.append(Line(ear, seat, transport, other, end))
         seat.take()
         return lines[-1]
 
@@ -113,3 +114,24 @@ async def test_one_who_sends_much_is_read_on_but_others_have_their_turn(lay: Lay
     turns = line.ear.turns
     assert max(turns) == MOST_AT_ONCE
     assert not any(one and two and three for one, two, three in zip(turns, turns[1:], turns[2:], strict=False))
+
+
+async def test_one_who_cannot_be_read_keeps_no_other_from_its_turn(lay: Lay):
+    asyncio.get_running_loop().set_exception_handler(lambda *_: None)
+    rounds = Rounds(every=OFTEN)
+    lines = [await lay(NEVER) for _ in range(8)]
+    for line in lines:
+        line.seat.leave()
+
+    def fail(line: Line) -> None:
+        line.other.sendall(b"again")
+        raise RuntimeError
+
+    failing, good = lines[::2], lines[1::2]
+    for line in lines:
+        heard = (lambda _, line=line: fail(line)) if line in failing else line.ear.data_received
+        line.seat = Seat(rounds, line.transport, line.end, heard)
+        line.seat.take()
+        line.other.sendall(b"hello")
+    for line in good:
+        await line.hears(b"hello")

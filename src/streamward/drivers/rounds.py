@@ -36,10 +36,11 @@ class Rounds:
             self._next = None
 
     def _go_round(self) -> None:
-        """The next one is set first: nobody who fails here keeps the others from it."""
-        self._next = asyncio.get_running_loop().call_later(self._every, self._go_round)
-        for seat in tuple(self._seats):
-            seat.visit()
+        """Each has a turn of its own in the event loop: one that fails keeps no other from being read."""
+        loop = asyncio.get_running_loop()
+        self._next = loop.call_later(self._every, self._go_round)
+        for seat in self._seats:
+            loop.call_soon(seat.visit)
 
 
 class Seat:
