@@ -250,8 +250,10 @@ class Worker:
         if watched is None:
             return
         watched.watcher.stream.looked(seen.picture, now)
-        self._show(watched, seen.arrived_at, now)
-        if watched.speech.admit(seen):
+        is_told = watched.speech.admit(seen)
+        if watched.speech.is_fit:
+            self._show(watched, seen.arrived_at, now)
+        if is_told:
             self._make(watched, seen, now)
 
     def _make(self, watched: _Watched, seen: Seen, now: float) -> None:

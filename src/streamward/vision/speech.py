@@ -2,6 +2,7 @@
 
 What was seen while it is silent is kept for a moment: when it is let speak, it speaks of all that arrived after the
 last frame that the other one spoke of, and half an interval more, for a frame arrives twice but never at the same time.
+The first that it sees counts for nothing: who has just dialed may be sent everything since the last keyframe at once.
 """
 
 from collections import deque
@@ -18,8 +19,14 @@ class Speech:
     """Of one camera; instants are boot-time."""
 
     is_silent: bool = False
+    _has_begun: bool = False
     _after: float = 0.0
     _kept: deque[Seen] = field(default_factory=lambda: deque(maxlen=MOST_KEPT))
+
+    @property
+    def is_fit(self) -> bool:
+        """Whether it speaks, or has something to say."""
+        return not self.is_silent or bool(self._kept)
 
     def hush(self) -> None:
         """It says no more."""
@@ -34,6 +41,9 @@ class Speech:
 
     def admit(self, seen: Seen) -> bool:
         """Whether to speak of it now; if not, it may still be."""
+        is_first, self._has_begun = not self._has_begun, True
+        if self.is_silent and is_first:
+            return False
         if self.is_silent:
             while self._kept and seen.arrived_at - self._kept[0].arrived_at > KEPT_FOR:
                 self._kept.popleft()

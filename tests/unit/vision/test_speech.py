@@ -18,7 +18,7 @@ def test_who_speaks_speaks_of_everything() -> None:
 
 def test_who_is_let_speak_begins_half_an_interval_after_the_other_one_ended() -> None:
     speech = Speech(is_silent=True)
-    assert not any(speech.admit(seen(at)) for at in (9.9, 10.05, 10.2))
+    assert not any(speech.admit(seen(at)) for at in (9.7, 9.9, 10.05, 10.2))
     assert [each.arrived_at for each in speech.resume(after=10.0, interval=0.2)] == [10.2]
     assert speech.admit(seen(10.4))
     assert speech.resume(after=10.4, interval=0.2) == []
@@ -26,6 +26,7 @@ def test_who_is_let_speak_begins_half_an_interval_after_the_other_one_ended() ->
 
 def test_who_is_hushed_keeps_what_it_sees_for_a_while() -> None:
     speech = Speech()
+    speech.admit(seen(0.5))
     speech.hush()
     speech.admit(seen(1.0))
     speech.admit(seen(1.5 + KEPT_FOR))
@@ -38,3 +39,13 @@ def test_what_is_kept_is_bounded() -> None:
     for number in range(10 * MOST_KEPT):
         speech.admit(seen(number / 1000))
     assert len(speech.resume(after=0.0, interval=0.0)) == MOST_KEPT
+
+
+def test_the_first_that_a_silent_one_sees_may_be_old_and_counts_for_nothing() -> None:
+    speech = Speech(is_silent=True)
+    assert not speech.admit(seen(1.0))
+    assert not speech.is_fit
+    assert not speech.admit(seen(1.2))
+    assert speech.is_fit
+    assert [each.arrived_at for each in speech.resume(after=0.0, interval=0.2)] == [1.2]
+    assert speech.is_fit
