@@ -209,6 +209,20 @@ async def test_a_name_that_means_another_address_is_told_to_the_same_stream(addr
         assert bench.cameras.revision(ONE) == 1
 
 
+async def test_one_that_is_connected_stays_whatever_its_name_means_by_now():
+    async with a_bench() as bench:
+        before = bench.named
+        bench.address = "10.0.0.8"
+        bench.clock.advance(FIND_EVERY)
+        await bench.cameras.tick()
+        bench.server.connected = {before.name: [before.remote]}  # it had dialed already
+        for _ in range(2):
+            bench.clock.advance(FIND_EVERY)
+            bench.address = "10.0.0.9"
+            await bench.cameras.tick()
+        assert (bench.cameras.revision(ONE), bench.facts[-1]) == (1, facts.ProducerConnected(camera_id=ONE))
+
+
 async def test_a_login_that_the_camera_refused_counts_as_refused_once():
     async with a_bench() as bench:
         control = RestreamControl(bench.control, bench.cameras)

@@ -73,6 +73,7 @@ class _Place:
     revision: int  # of what is known of it
     number: int  # that revision as the Manager sees it
     restream: Restream | None  # None: where it is, by its Worker
+    remotes: frozenset[str]  # all that were told for it: a connection outlives what its name meant
     found_at: float  # boot-time
     named_at: float | None = None  # when the restreamer first knew it; None: its Worker must not begin yet
     is_connected: bool = False
@@ -153,25 +154,34 @@ class RestreamedCameras(KnownCameras):
         """Finds cameras that are new or have changed, and now and then those whose name may mean another address."""
         revisions = {camera_id: KnownCameras.revision(self, camera_id) for camera_id in self}
         self._places = {each: place for each, place in self._places.items() if revisions.get(each) == place.revision}
-        wanted = [(each, revision) for each, revision in revisions.items() if revision is not None]
-        await asyncio.gather(*(self._place(each, revision) for each, revision in wanted if self._is_due(each)))
+        due = {each: self._told(each) for each, revision in revisions.items() if revision and self._is_due(each)}
+        await asyncio.gather(*(self._place(each, revisions[each] or 0, source) for each, source in due.items()))
 
     def _is_due(self, camera_id: CameraId) -> bool:
         place = self._places.get(camera_id)
         if place is None:
             return True
-        return place.restream is not None and self._clock.boot() - place.found_at >= FIND_EVERY
+        is_old = self._clock.boot() - place.found_at >= FIND_EVERY
+        return place.restream is not None and not place.is_connected and is_old
 
-    async def _place(self, camera_id: CameraId, revision: int) -> None:
+    def _told(self, camera_id: CameraId) -> shards.Source:
+        """A camera as its Worker would be told of it without a restreamer."""
+        return KnownCameras.source(self, camera_id, generation=Generation(0), epoch=0, is_dial_paid=False)
+
+    async def _place(self, camera_id: CameraId, revision: int, source: shards.Source) -> None:
         before = self._places.get(camera_id)
         is_same = before is not None and before.restream is not None
         name = before.restream.name if before and before.restream else f"{camera_id}/{secrets.token_hex(16)}"
-        source = KnownCameras.source(self, camera_id, generation=Generation(0), epoch=0, is_dial_paid=False)
         restream, now = await self._find(name, source), self._clock.boot()
+        remotes = frozenset() if restream is None else frozenset({restream.remote})
         if before is not None and is_same:  # a name that means nothing just now keeps its address
-            self._places[camera_id] = replace(before, restream=restream or before.restream, found_at=now)
+            self._places[camera_id] = replace(
+                before, restream=restream or before.restream, remotes=before.remotes | remotes, found_at=now
+            )
             return
-        self._places[camera_id] = _Place(revision=revision, number=next(self._numbers), restream=restream, found_at=now)
+        self._places[camera_id] = _Place(
+            revision=revision, number=next(self._numbers), restream=restream, remotes=remotes, found_at=now
+        )
         if restream is None:
             self._leave_out(camera_id)
 
@@ -203,7 +213,7 @@ class RestreamedCameras(KnownCameras):
         for camera_id, place in list(self._places.items()):
             if place.restream is None or place.restream.name not in self._named:
                 continue
-            standing = judge(place.restream, remotes.get(place.restream.name, ()))
+            standing = judge(place.remotes, remotes.get(place.restream.name, ()))
             if standing is Standing.ASTRAY:
                 self._journal.record(facts.RestreamAstray(camera_id=camera_id))
                 self._leave_to_worker(camera_id, place)

@@ -6,7 +6,7 @@ A camera is told to a restreamer by an address that its site allows, never by a 
 restreamer that follows a redirect all the same is found out by the address that it is connected to.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import quote
@@ -69,12 +69,12 @@ def plan(wanted: Iterable[Restream], named: Mapping[str, Restream]) -> list[Name
     return [*forgotten, *(NameStream(each) for name, each in by_name.items() if named.get(name) != each)]
 
 
-def judge(told: Restream, remotes: Iterable[str]) -> Standing:
-    """By the far ends of all connections that a restreamer has for it."""
+def judge(told: Collection[str], remotes: Iterable[str]) -> Standing:
+    """By the far ends that a restreamer was told for it, and those of all connections that it has for it."""
     ends = set(remotes)
     if not ends:
         return Standing.WAITING
-    return Standing.CONNECTED if ends == {told.remote} else Standing.ASTRAY
+    return Standing.CONNECTED if ends <= set(told) else Standing.ASTRAY
 
 
 def _escaped(secret: Secret) -> str:
