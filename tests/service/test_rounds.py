@@ -104,6 +104,7 @@ async def test_a_connection_that_is_reset_is_noticed(lay: Lay):
     line.other.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     line.other.close()
     await line.ear.news.until(lambda: line.ear.is_lost)
+    assert not line.ear.heard
 
 
 async def test_one_who_sends_much_is_read_on_but_others_have_their_turn(lay: Lay):

@@ -52,6 +52,7 @@ class Told:
         return any(each["status"] == status and wanted.items() <= each["labels"].items() for each in self.alerts)
 
     def wait(self, status: str, alertname: str, **labels: str) -> None:
+        """Until it is told; fails if it never is."""
         until(lambda: self.has(status, alertname, **labels), within=PATIENCE)
 
 

@@ -75,3 +75,4 @@ def test_a_runner_that_stands_still_is_told_with_all_that_follows(
     told.wait("resolved", "RunnerSilent", runner_id="runner-a")
     for camera in lab.cameras:
         told.wait("resolved", "CameraVanished", camera_uuid=camera)
+    assert set(lab.owners().values()) == {"runner-a"}

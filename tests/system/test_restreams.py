@@ -213,6 +213,7 @@ def test_its_cameras_are_back_soon_after_their_recorder(lab: Plant, settings: di
         reset(lab)
         lab.nvr.set(kind="reboot", down_for=8.0)
         until(lambda: dials(lab).keys() == set(lab.cameras) and sessions(lab) == Counter(lab.cameras))
+        assert set(lab.owners().values()) == {"runner-a"}
 
 
 def test_one_without_the_program_says_so_before_anything_begins(lab: Plant) -> None:

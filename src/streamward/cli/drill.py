@@ -142,7 +142,6 @@ def takeover(
     from streamward.drills.takeover.run import DrillSpec, main
 
     made = FleetSpec(
-        folder=Path(),
         cameras=cameras,
         runners=runners,
         ttl=ttl,
@@ -182,9 +181,7 @@ def drain(
 
     if mode is DrainMode.NONE:
         raise typer.BadParameter("say soft or hard", param_hint="MODE")
-    made = FleetSpec(
-        folder=Path(), cameras=cameras, runners=runners, database=database_url(database), amqp=broker_url(amqp)
-    )
+    made = FleetSpec(cameras=cameras, runners=runners, database=database_url(database), amqp=broker_url(amqp))
     blow = Blow.SOFT if mode is DrainMode.SOFT else Blow.DRAIN
     sys.exit(main(DrillSpec(fleet=made, how=blow, times=times, seed=seed, data=data), as_json=as_json))
 
@@ -216,7 +213,6 @@ def splitbrain(
     from streamward.drills.takeover.fleet import FleetSpec
 
     made = FleetSpec(
-        folder=Path(),
         cameras=cameras,
         runners=runners,
         ttl=ttl,
@@ -247,9 +243,7 @@ def reconfig(
     from streamward.drills.reconfig.run import ReconfigSpec, main
     from streamward.drills.takeover.fleet import FleetSpec
 
-    made = FleetSpec(
-        folder=Path(), cameras=cameras, runners=runners, database=database_url(database), amqp=broker_url(amqp)
-    )
+    made = FleetSpec(cameras=cameras, runners=runners, database=database_url(database), amqp=broker_url(amqp))
     sys.exit(main(ReconfigSpec(fleet=made, times=times, data=data), as_json=as_json))
 
 
@@ -274,9 +268,7 @@ def bluegreen(
     from streamward.drills.bluegreen.run import BluegreenSpec, main
     from streamward.drills.takeover.fleet import FleetSpec
 
-    made = FleetSpec(
-        folder=Path(), cameras=cameras, runners=runners, database=database_url(database), amqp=broker_url(amqp)
-    )
+    made = FleetSpec(cameras=cameras, runners=runners, database=database_url(database), amqp=broker_url(amqp))
     sys.exit(main(BluegreenSpec(fleet=made, times=times, kills=kills, seed=seed, data=data), as_json=as_json))
 
 
@@ -306,7 +298,6 @@ def steady(
     from streamward.drills.takeover.fleet import FleetSpec
 
     made = FleetSpec(
-        folder=Path(),
         cameras=cameras,
         runners=runners,
         ttl=ttl,
@@ -339,9 +330,7 @@ def leftovers(
     from streamward.drills.leftovers.run import LeftoversSpec, main
     from streamward.drills.takeover.fleet import FleetSpec
 
-    made = FleetSpec(
-        folder=Path(), cameras=cameras, runners=runners, database=database_url(database), amqp=broker_url(amqp)
-    )
+    made = FleetSpec(cameras=cameras, runners=runners, database=database_url(database), amqp=broker_url(amqp))
     sys.exit(main(LeftoversSpec(fleet=made, kills=kills, seed=seed, data=data), as_json=as_json))
 
 

@@ -1,7 +1,6 @@
 """`streamward drill blackout`: the control plane is away for longer than leases last."""
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -48,7 +47,6 @@ def blackout(
         told = f"leases last {ttl:g} s: say at least {ttl + _BEYOND:g}, for something to be seen"
         raise typer.BadParameter(told, param_hint="--seconds")
     made = FleetSpec(
-        folder=Path(),
         cameras=cameras,
         runners=runners,
         ttl=ttl,

@@ -8,7 +8,6 @@ What Workers did meanwhile is told by the dates of detections and by the recorde
 import asyncio
 import contextlib
 import os
-import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -17,9 +16,9 @@ from pathlib import Path
 from streamward.drills.blackout import report
 from streamward.drills.blackout.account import STOP, Account, Back, Camera, Later, Losses, judge
 from streamward.drills.blackout.witness import Witness, WorkerKey
-from streamward.drills.roles import folder, ran
-from streamward.drills.takeover.fleet import LISTENS, Fleet, FleetSpec, fleet
+from streamward.drills.takeover.fleet import LISTENS, Fleet, FleetSpec
 from streamward.drills.takeover.sink import Sink, say
+from streamward.drills.takeover.stage import play
 from streamward.leases.fence import Verdict
 from streamward.leases.lease import SessionState
 from streamward.protocol.lease_listing import LeasePage, LeaseRow, streams
@@ -34,7 +33,7 @@ _TOLD_EVERY = 30.0  # seconds between two words about how it goes
 class BlackoutSpec:
     """What is to be done."""
 
-    fleet: FleetSpec  # its folder is chosen at the start
+    fleet: FleetSpec
     seconds: float = 120.0
     on_control_loss: str = STOP
     data: Path | None = None
@@ -70,13 +69,9 @@ class Found:
 
 def main(spec: BlackoutSpec, *, as_json: bool = False) -> int:
     """Runs the drill and prints what it came to; 1 if an objective was missed."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended like this, too, it ends what it started
-    with folder(spec.data, called="blackout") as place:
-        made = replace(spec.fleet, folder=place, runner={"ON_CONTROL_LOSS": spec.on_control_loss})
-        with fleet(made) as serving:
-            account = ran(Drill(spec, serving).run())
-    print(report.as_json(account) if as_json else f"\n{report.table(account)}")  # noqa: T201
-    return 0 if all(each.is_met for each in account.objectives) else 1
+    made = replace(spec.fleet, runner={"ON_CONTROL_LOSS": spec.on_control_loss})
+    show = report.as_json if as_json else report.table
+    return play(lambda serving: Drill(spec, serving).run(), made, called="blackout", data=spec.data, show=show)
 
 
 class Drill:
@@ -196,7 +191,7 @@ class Drill:
             renew_every=made.renew_every,
             on_control_loss=self._spec.on_control_loss,
             database="PostgreSQL" if made.database else report.SQLITE,
-            bus="RabbitMQ" if made.amqp else "the embedded bus",
+            bus=made.bus_name,
             away_for=round(times.started - times.killed, 3),
             served_after=round(times.served - times.started, 3),
             seconds=round(seconds, 1),

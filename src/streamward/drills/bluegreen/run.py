@@ -12,10 +12,10 @@ from random import Random
 from streamward.drills.bluegreen import report
 from streamward.drills.bluegreen.account import Account, Replacement, judge
 from streamward.drills.bluegreen.handovers import Handovers
-from streamward.drills.roles import folder, ran
 from streamward.drills.soak.marked import DETECTOR
-from streamward.drills.takeover.fleet import MAX_FPS, Fleet, FleetSpec, fleet
+from streamward.drills.takeover.fleet import MAX_FPS, Fleet, FleetSpec
 from streamward.drills.takeover.sink import Sink, say
+from streamward.drills.takeover.stage import play
 from streamward.nvr.tally import Deed
 from streamward.runtime.clock import SystemClock
 
@@ -29,7 +29,7 @@ _KILLED_WITHIN = 2.0  # seconds of the rollout's begin
 class BluegreenSpec:
     """What is to be done."""
 
-    fleet: FleetSpec  # its folder is chosen at the start
+    fleet: FleetSpec
     times: int = 3  # all runners in turn
     kills: int = 0  # and so often more with the old Worker killed at a random moment
     seed: int | None = None
@@ -38,13 +38,9 @@ class BluegreenSpec:
 
 def main(spec: BluegreenSpec, *, as_json: bool = False) -> int:
     """Runs the drill and prints what it came to; 1 if an objective was missed."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended like this, too, it ends what it started
-    with folder(spec.data, called="bluegreen") as place:
-        made = replace(spec.fleet, folder=place, runner={"RUNNER_DETECTOR": DETECTOR})
-        with fleet(made) as serving:
-            account = ran(Drill(spec, serving).run())
-    print(report.as_json(account) if as_json else f"\n{report.table(account)}")  # noqa: T201
-    return 0 if all(each.is_met for each in account.objectives) else 1
+    made = replace(spec.fleet, runner={"RUNNER_DETECTOR": DETECTOR})
+    show = report.as_json if as_json else report.table
+    return play(lambda serving: Drill(spec, serving).run(), made, called="bluegreen", data=spec.data, show=show)
 
 
 class Drill:
@@ -125,8 +121,8 @@ class Drill:
         account = Account(
             cameras=made.cameras,
             runners=made.runners,
-            database="PostgreSQL" if made.database else "SQLite",
-            bus="RabbitMQ" if made.amqp else "the embedded bus",
+            database=made.database_name,
+            bus=made.bus_name,
             seconds=round(seconds, 1),
             load=(round(load, 1), round(os.getloadavg()[0], 1)),
             interval=round(FPS / MAX_FPS),

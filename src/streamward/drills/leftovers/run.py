@@ -13,10 +13,11 @@ from random import Random
 
 from streamward.drills.leftovers import report, sockets
 from streamward.drills.leftovers.account import Account, Kill, Left, Part, judge
-from streamward.drills.roles import ProcessFailed, folder, ran
-from streamward.drills.takeover.fleet import Fleet, FleetSpec, fleet
+from streamward.drills.roles import ProcessFailed
+from streamward.drills.takeover.fleet import Fleet, FleetSpec
 from streamward.drills.takeover.runner import children, tree
 from streamward.drills.takeover.sink import PATIENCE, Sink, say
+from streamward.drills.takeover.stage import play
 from streamward.runtime import process_tree
 from streamward.runtime.clock import SystemClock
 
@@ -29,7 +30,7 @@ _STAYS = 30.0  # seconds until something counts as left for good
 class LeftoversSpec:
     """What is to be done."""
 
-    fleet: FleetSpec  # its folder is chosen at the start
+    fleet: FleetSpec
     kills: int = 100
     seed: int | None = None
     data: Path | None = None
@@ -55,12 +56,9 @@ class Doomed:
 
 def main(spec: LeftoversSpec, *, as_json: bool = False) -> int:
     """Runs the drill and prints what it came to; 1 if an objective was missed."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended like this, too, it ends what it started
-    process_tree.adopt_orphans()  # and takes the dead in, as the first process of a host should at once
-    with folder(spec.data, called="leftovers") as place, fleet(replace(spec.fleet, folder=place)) as serving:
-        account = ran(Drill(spec, serving).run())
-    print(report.as_json(account) if as_json else f"\n{report.table(account)}")  # noqa: T201
-    return 0 if all(each.is_met for each in account.objectives) else 1
+    process_tree.adopt_orphans()  # it takes the dead in, as the first process of a host should at once
+    show = report.as_json if as_json else report.table
+    return play(lambda serving: Drill(spec, serving).run(), spec.fleet, called="leftovers", data=spec.data, show=show)
 
 
 class Drill:
@@ -209,8 +207,8 @@ class Drill:
             cameras=made.cameras,
             runners=made.runners,
             seed=self._seed,
-            database="PostgreSQL" if made.database else "SQLite",
-            bus="RabbitMQ" if made.amqp else "the embedded bus",
+            database=made.database_name,
+            bus=made.bus_name,
             seconds=round(seconds, 1),
             load=(round(load, 1), round(os.getloadavg()[0], 1)),
             kills=kills,

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import secrets
-import signal
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -13,10 +12,10 @@ from pathlib import Path
 from streamward.drills.reconfig import report
 from streamward.drills.reconfig.account import ENDS, NEW, Account, Order, Others, Step, judge
 from streamward.drills.reconfig.frames import Frames
-from streamward.drills.roles import folder, ran
 from streamward.drills.soak.marked import DETECTOR
-from streamward.drills.takeover.fleet import Fleet, FleetSpec, fleet
+from streamward.drills.takeover.fleet import Fleet, FleetSpec
 from streamward.drills.takeover.sink import PATIENCE, Sink, say
+from streamward.drills.takeover.stage import play
 from streamward.nvr.tally import Count, Deed
 from streamward.runtime.clock import SystemClock
 
@@ -30,7 +29,7 @@ _OVER = (Deed.SESSION_ENDED, Deed.SESSION_LOST)
 class ReconfigSpec:
     """What is to be done."""
 
-    fleet: FleetSpec  # its folder is chosen at the start
+    fleet: FleetSpec
     times: int = 3  # all orders in turn
     data: Path | None = None
 
@@ -53,13 +52,9 @@ class State:
 
 def main(spec: ReconfigSpec, *, as_json: bool = False) -> int:
     """Runs the drill and prints what it came to; 1 if an objective was missed."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended like this, too, it ends what it started
-    with folder(spec.data, called="reconfig") as place:
-        made = replace(spec.fleet, folder=place, spare=2, runner={"RUNNER_DETECTOR": DETECTOR})
-        with fleet(made) as serving:
-            account = ran(Drill(spec, serving).run())
-    print(report.as_json(account) if as_json else f"\n{report.table(account)}")  # noqa: T201
-    return 0 if all(each.is_met for each in account.objectives) else 1
+    made = replace(spec.fleet, spare=2, runner={"RUNNER_DETECTOR": DETECTOR})
+    show = report.as_json if as_json else report.table
+    return play(lambda serving: Drill(spec, serving).run(), made, called="reconfig", data=spec.data, show=show)
 
 
 class Drill:
@@ -194,8 +189,8 @@ class Drill:
         account = Account(
             cameras=made.cameras,
             runners=made.runners,
-            database="PostgreSQL" if made.database else "SQLite",
-            bus="RabbitMQ" if made.amqp else "the embedded bus",
+            database=made.database_name,
+            bus=made.bus_name,
             seconds=round(seconds, 1),
             load=(round(load, 1), round(os.getloadavg()[0], 1)),
             unread=self._frames.unread,

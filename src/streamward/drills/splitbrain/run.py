@@ -9,17 +9,16 @@ import contextlib
 import itertools
 import os
 import secrets
-import signal
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
-from streamward.drills.roles import folder, ran
 from streamward.drills.splitbrain import report
 from streamward.drills.splitbrain.account import Account, Round, Split, judge
-from streamward.drills.takeover.fleet import Fleet, FleetSpec, fleet
+from streamward.drills.takeover.fleet import Fleet, FleetSpec
 from streamward.drills.takeover.ledger import Term
 from streamward.drills.takeover.sink import Sink, busiest, say, terms
+from streamward.drills.takeover.stage import play
 from streamward.leases.fence import Verdict
 from streamward.runtime.clock import SystemClock
 
@@ -32,7 +31,7 @@ _AFTERMATH = 3.0  # seconds for what it still has to say
 class SplitSpec:
     """What is to be done."""
 
-    fleet: FleetSpec  # its folder is chosen at the start
+    fleet: FleetSpec
     rounds: int = 6
     on_control_loss: str = "continue-fenced"
     seed: int | None = None
@@ -41,13 +40,9 @@ class SplitSpec:
 
 def main(spec: SplitSpec, *, as_json: bool = False) -> int:
     """Runs the drill and prints what it came to; 1 if an objective was missed."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended like this, too, it ends what it started
-    with folder(spec.data, called="splitbrain") as place:
-        made = replace(spec.fleet, folder=place, is_wired=True, runner={"ON_CONTROL_LOSS": spec.on_control_loss})
-        with fleet(made) as serving:
-            account = ran(Drill(spec, serving).run())
-    print(report.as_json(account) if as_json else f"\n{report.table(account)}")  # noqa: T201
-    return 0 if all(each.is_met for each in account.objectives) else 1
+    made = replace(spec.fleet, is_wired=True, runner={"ON_CONTROL_LOSS": spec.on_control_loss})
+    show = report.as_json if as_json else report.table
+    return play(lambda serving: Drill(spec, serving).run(), made, called="splitbrain", data=spec.data, show=show)
 
 
 class Drill:
@@ -133,8 +128,8 @@ class Drill:
             renew_every=made.renew_every,
             on_control_loss=self._spec.on_control_loss,
             seed=self._seed,
-            database="PostgreSQL" if made.database else "SQLite",
-            bus="RabbitMQ" if made.amqp else "the embedded bus",
+            database=made.database_name,
+            bus=made.bus_name,
             seconds=round(seconds, 1),
             load=(round(load, 1), round(os.getloadavg()[0], 1)),
             rounds=rounds,

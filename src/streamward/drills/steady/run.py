@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from streamward.drills.network.link import Weather
-from streamward.drills.roles import folder, ran
 from streamward.drills.steady import report
 from streamward.drills.steady.account import Account, Heard, Trouble, judge
-from streamward.drills.takeover.fleet import Fleet, FleetSpec, fleet
+from streamward.drills.takeover.fleet import Fleet, FleetSpec
 from streamward.drills.takeover.runner import send, tree
 from streamward.drills.takeover.sink import Sink, say
+from streamward.drills.takeover.stage import play
 from streamward.protocol.lease_listing import LeasePage
 from streamward.runtime.clock import SystemClock
 
@@ -27,7 +27,7 @@ _TOLD_EVERY = 60.0  # seconds between two words about how it goes
 class SteadySpec:
     """What is to be done."""
 
-    fleet: FleetSpec  # its folder is chosen at the start
+    fleet: FleetSpec
     seconds: float = 600.0
     trouble: Trouble = field(default_factory=Trouble)
     data: Path | None = None
@@ -35,12 +35,9 @@ class SteadySpec:
 
 def main(spec: SteadySpec, *, as_json: bool = False) -> int:
     """Runs the drill and prints what it came to; 1 if an objective was missed."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended like this, too, it ends what it started
     made = replace(spec.fleet, is_apart=True)
-    with folder(spec.data, called="steady") as place, fleet(replace(made, folder=place)) as serving:
-        account = ran(Drill(spec, serving).run())
-    print(report.as_json(account) if as_json else f"\n{report.table(account)}")  # noqa: T201
-    return 0 if all(each.is_met for each in account.objectives) else 1
+    show = report.as_json if as_json else report.table
+    return play(lambda serving: Drill(spec, serving).run(), made, called="steady", data=spec.data, show=show)
 
 
 class Drill:
@@ -113,8 +110,8 @@ class Drill:
             runners=made.runners,
             ttl=made.ttl,
             renew_every=made.renew_every,
-            database="PostgreSQL" if made.database else "SQLite",
-            bus="RabbitMQ" if made.amqp else "the embedded bus",
+            database=made.database_name,
+            bus=made.bus_name,
             seconds=round(seconds, 1),
             load=(round(load, 1), round(os.getloadavg()[0], 1)),
             trouble=self._spec.trouble,

@@ -4,16 +4,15 @@ import asyncio
 import contextlib
 import math
 import os
-import signal
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from streamward.drills.roles import folder, ran
 from streamward.drills.storm import report
 from streamward.drills.storm.account import Account, Cause, Heard, ahead, dials_in, firsts, judge, most_at_once
-from streamward.drills.takeover.fleet import Fleet, FleetSpec, fleet
+from streamward.drills.takeover.fleet import Fleet, FleetSpec
 from streamward.drills.takeover.sink import Sink, say
+from streamward.drills.takeover.stage import play
 from streamward.leases.dial_forecast import dialed_in
 from streamward.leases.dialing import Bucket
 from streamward.leases.redialing import Pace
@@ -39,12 +38,12 @@ class StormSpec:
     down_for: float = 10.0  # seconds that it is away, if it is
     data: Path | None = None
 
-    def fleet(self, place: Path) -> FleetSpec:
+    @property
+    def fleet(self) -> FleetSpec:
         """No runner has room for all cameras."""
         is_new = self.cause is Cause.ADDED
         room = math.ceil(self.cameras / self.runners) + 1
         return FleetSpec(
-            folder=place,
             cameras=0 if is_new else self.cameras,
             spare=self.cameras if is_new else 0,
             runners=self.runners,
@@ -55,11 +54,8 @@ class StormSpec:
 
 def main(spec: StormSpec, *, as_json: bool = False) -> int:
     """Runs the drill and prints what it came to; 1 if an objective was missed."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended like this, too, it ends what it started
-    with folder(spec.data, called=spec.cause) as place, fleet(spec.fleet(place)) as serving:
-        account = ran(Drill(spec, serving).run())
-    print(report.as_json(account) if as_json else f"\n{report.table(account)}")  # noqa: T201
-    return 0 if all(each.is_met for each in account.objectives) else 1
+    show = report.as_json if as_json else report.table
+    return play(lambda serving: Drill(spec, serving).run(), spec.fleet, called=spec.cause, data=spec.data, show=show)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ _SIZE = ("--width", "320", "--height", "192", "--scenes", "2")  # pictures are c
 class FleetSpec:
     """What is started, and where."""
 
-    folder: Path
+    folder: Path = field(default_factory=Path)  # chosen at the start
     cameras: int = 12
     key_every: int | None = None  # seconds, and who dials waits for the next one; None: the recorder sends the latest
     fps: int | None = None  # pictures a second; None: the recorder's usual
@@ -43,6 +43,16 @@ class FleetSpec:
     is_apart: bool = False  # each runner in a network namespace of its own
     is_wired: bool = False  # each with ways of its own to control plane and broker
     runner: Mapping[str, str] = field(default_factory=dict)  # more settings of each
+
+    @property
+    def database_name(self) -> str:
+        """For people."""
+        return "PostgreSQL" if self.database else "SQLite"
+
+    @property
+    def bus_name(self) -> str:
+        """For people."""
+        return "RabbitMQ" if self.amqp else "the embedded bus"
 
     @property
     def runner_ids(self) -> list[str]:

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import os
 import secrets
-import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -12,12 +11,13 @@ from pathlib import Path
 from random import Random
 
 from streamward.drills.network.link import CUT_OFF, FAIR
-from streamward.drills.roles import ProcessFailed, folder, ran
+from streamward.drills.roles import ProcessFailed
 from streamward.drills.takeover import parts, report
 from streamward.drills.takeover.account import Account, How, Moved, Takeover, judge
-from streamward.drills.takeover.fleet import SITE, Fleet, FleetSpec, fleet
+from streamward.drills.takeover.fleet import SITE, Fleet, FleetSpec
 from streamward.drills.takeover.ledger import Term
 from streamward.drills.takeover.sink import Sink, busiest, say, terms
+from streamward.drills.takeover.stage import play
 from streamward.model.runner import DrainMode
 from streamward.runtime.clock import SystemClock
 
@@ -29,7 +29,7 @@ _DRAINS = {How.DRAIN: DrainMode.HARD, How.SOFT: DrainMode.SOFT}
 class DrillSpec:
     """What is to be done."""
 
-    fleet: FleetSpec = field(default_factory=lambda: FleetSpec(folder=Path()))  # its folder is chosen at the start
+    fleet: FleetSpec = field(default_factory=FleetSpec)
     how: How = How.KILL
     times: int = 20
     is_rested: bool = False  # each time the site has its whole budget for takeovers again
@@ -39,11 +39,8 @@ class DrillSpec:
 
 def main(spec: DrillSpec, *, as_json: bool = False) -> int:
     """Runs the drill and prints what it came to; 1 if an objective was missed."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended like this, too, it ends what it started
-    with folder(spec.data, called="takeover") as place, fleet(replace(spec.fleet, folder=place)) as serving:
-        account = ran(Drill(spec, serving).run())
-    print(report.as_json(account) if as_json else f"\n{report.table(account)}")  # noqa: T201
-    return 0 if all(each.is_met for each in account.objectives) else 1
+    show = report.as_json if as_json else report.table
+    return play(lambda serving: Drill(spec, serving).run(), spec.fleet, called="takeover", data=spec.data, show=show)
 
 
 class Drill:
@@ -175,8 +172,8 @@ class Drill:
             renew_every=made.renew_every,
             key_every=made.key_every,
             seed=self._seed,
-            database="PostgreSQL" if made.database else "SQLite",
-            bus="RabbitMQ" if made.amqp else "the embedded bus",
+            database=made.database_name,
+            bus=made.bus_name,
             seconds=round(seconds, 1),
             takeovers=takeovers,
             fenced=self._sink.fenced(),
