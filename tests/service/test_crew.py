@@ -14,8 +14,8 @@ from streamward.protocol import codec, worker_link
 from streamward.protocol.fields import ClearText
 from streamward.protocol.shards import ShardConfig, Source
 from streamward.protocol.spawning import Exited
-from streamward.protocol.worker_link import Began, Begin, DialEnded, Feed, Showing, Stopped, Told, Word
-from streamward.runner.crew import BEGUN_WITHIN, SILENT_FOR, Crew, Seat, speaks
+from streamward.protocol.worker_link import Began, Begin, DialEnded, Feed, Showing, Stopped, Told, Warm, Warmed, Word
+from streamward.runner.crew import BEGUN_WITHIN, LOADED_WITHIN, SILENT_FOR, Crew, Seat, seated, speaks
 from streamward.runtime.channel import Channel
 from tests.support.builders import START
 from tests.support.clocks import ManualClock
@@ -67,12 +67,43 @@ async def a_host() -> AsyncIterator[Host]:
 async def test_a_spare_that_waited_for_long_is_not_stuck_when_it_takes_a_shard():
     async with a_host() as host:
         await host.crew.start(None, CONFIG)
+        worker = await Channel.over(host.nursery.ends[1])
+        await host.hears(worker, Warmed())
         assert host.wait(10 * BEGUN_WITHIN) == []
         seat = host.crew.seats[1]
         seat.begin(SHARD, CONFIG, now=host.clock.boot())
         assert host.wait(BEGUN_WITHIN) == []
         assert host.clock.boot() - seat.born_at == BEGUN_WITHIN  # it has proven nothing while it waited
         assert host.wait(2) == host.nursery.stopped == [1]
+        await worker.close()
+
+
+async def test_a_spare_that_loads_for_too_long_is_stuck():
+    async with a_host() as host:
+        await host.crew.start(None, CONFIG)
+        assert host.wait(LOADED_WITHIN) == []
+        assert host.wait(1) == [1]
+
+
+async def test_a_spare_loads_one_make_after_the_other_and_each_once():
+    async with a_host() as host:
+        seat = await host.crew.start(None, CONFIG)
+        worker = await Channel.over(host.nursery.ends[1])
+        for make in (1, 1):  # while it still loads the first one
+            seat.warm(make, "nobody-has-this", now=1.0)
+        assert (seated(seat).loading, seated(seat).loaded) == (0, None)
+        await host.hears(worker, Warmed())
+        assert (seated(seat).loading, seated(seat).loaded) == (None, 0)
+        for make in (1, 1):
+            seat.warm(make, "nobody-has-this", now=2.0)
+        await host.hears(worker, Warmed(problem="it is not there"))
+        assert (seated(seat).loading, seated(seat).loaded) == (None, None)
+        seat.warm(1, "nobody-has-this", now=3.0)
+        seat.warm(0, "colour", now=4.0)
+        async with asyncio.timeout(60):
+            orders = [worker_link.read_order(await worker.receive() or b"") for _ in range(3)]
+        assert orders == [Warm(detector="colour"), Warm(detector="nobody-has-this"), Warm(detector="colour")]
+        await worker.close()
 
 
 async def test_a_worker_that_has_begun_and_is_silent_is_stuck_unless_nobody_listened():

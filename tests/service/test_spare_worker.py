@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
-from streamward.protocol import codec
-from streamward.protocol.worker_link import Drain, Feed, Order, Terminate, WorkerExit
+from streamward.protocol import codec, worker_link
+from streamward.protocol.shards import ShardConfig
+from streamward.protocol.worker_link import Begin, Drain, Feed, Order, Terminate, Warmed, WorkerExit
 from streamward.runner.worker_app import run_managed
 from streamward.runtime.channel import Channel, pair
 
@@ -35,3 +36,16 @@ async def ended_by(order: Order | None) -> WorkerExit:
 )
 async def test_a_spare_that_is_told_anything_but_to_begin_ends(order: Order | None, code: WorkerExit):
     assert await ended_by(order) is code
+
+
+async def test_who_is_to_begin_with_a_detector_that_cannot_be_had_says_why():
+    ours, theirs = pair()
+    manager = await Channel.over(ours)
+    config = ShardConfig(runner_id="r1", shard_id="shard-0", sources=[], detector="nobody-has-this")
+    manager.send(codec.encode(Begin(config=config)))
+    async with asyncio.timeout(60):
+        assert await run_managed(theirs) is WorkerExit.DETECTOR_UNUSABLE
+        word = worker_link.read_word(await manager.receive() or b"")
+    assert isinstance(word, Warmed)
+    assert "no package offers it" in (word.problem or "")
+    await manager.close()

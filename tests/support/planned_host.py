@@ -32,11 +32,21 @@ class Process:
     born_at: float
     ready_at: float
     ends_at: float | None = None
+    make: int = 0  # that a spare was told to load
+    loaded_at: float = 0.0
     cameras: dict[CameraId, Running] = field(default_factory=dict)
 
     def seated(self, now: float) -> Seated:
         cameras = frozenset(self.cameras)
-        return Seated(worker=self.worker, born_at=self.born_at, has_begun=now >= self.ready_at, cameras=cameras)
+        is_loaded = now >= self.loaded_at
+        return Seated(
+            worker=self.worker,
+            born_at=self.born_at,
+            has_begun=now >= self.ready_at,
+            loading=None if is_loaded else self.make,
+            loaded=self.make if is_loaded else None,
+            cameras=cameras,
+        )
 
 
 class PlannedHost:
@@ -60,6 +70,7 @@ class PlannedHost:
         self.staff, actions = self.staff.step(self.owned.values(), seated, target=self.target, now=self.now)
         for action in actions:
             self._act(action)
+        self._warm()
         wanted = {
             camera_id: Wanted(
                 shard_id=shard.shard_id, generation=Generation(1), revision=self.revisions.get(camera_id, 0)
@@ -70,6 +81,12 @@ class PlannedHost:
         for step in reconcile(wanted, self.running(), self._taking_orders(), now=self.now):
             self._obey(step, wanted)
         self._check()
+
+    def _warm(self) -> None:
+        make = self.staff.rollout.spare
+        for each in self.processes.values():
+            if each.worker.shard_id is None and self.now >= each.loaded_at and each.make != make:
+                each.make, each.loaded_at = make, self.now + self.random.uniform(0.0, 3.0)
 
     def pass_time(self, seconds: float) -> None:
         """Workers become ready, cameras show, fall silent and stop, and the old end."""
@@ -118,6 +135,7 @@ class PlannedHost:
             and len(spares) == 1
             and len(self.processes) == len(self.staff.planned) + 1
             and self.staff.rollout.moving is None
+            and not self.staff.rollout.is_loading
             and {shard.make for shard in self.staff.planned} <= {self.staff.rollout.target}
         )
 

@@ -7,6 +7,8 @@ import pytest
 
 from tests.support.labs import Plant, RunnerProcess, plant, until
 
+WHY = "its detector cannot be used: it is not colour, no package offers it, and it is no module:function"
+
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plant]:
@@ -36,9 +38,9 @@ def test_every_camera_is_taken_over_when_its_new_worker_sees_it(lab: Plant, runn
 def test_a_model_that_is_broken_is_refused_and_nobody_notices(lab: Plant, runner: RunnerProcess) -> None:
     refused = lab.control.command("runners", "rollout", "--model", "nobody-has-this")
     assert refused.returncode == 1
-    assert "runner-a has not taken it: a Worker ended with exit code 10" in refused.stderr
+    assert f"runner-a has not taken it: {WHY}" in refused.stderr
     shown = lab.control.command("runners", "rollout", "--status")
-    assert "refused: a Worker ended with exit code 10" in shown.stdout
+    assert f"refused: {WHY}" in shown.stdout
     assert not runner.facts("stream.ended")
     back = lab.control.command("runners", "rollout", "--abort")
     assert back.returncode == 0, back.stderr
@@ -51,8 +53,18 @@ def test_a_runner_that_starts_anew_does_not_try_again_what_was_refused(lab: Plan
     with lab.runner("runner-a") as again:
         until(lambda: again.streaming() == set(lab.cameras))
         shown = lab.control.command("runners", "rollout", "--status")
-        assert "refused: a Worker ended with exit code 10" in shown.stdout
+        assert f"refused: {WHY}" in shown.stdout
         assert lab.control.command("runners", "rollout", "--abort").returncode == 0
+
+
+def test_a_runner_without_cameras_refuses_a_broken_model_and_takes_a_sound_one(lab: Plant) -> None:
+    with lab.runner("runner-b", RUNNER_SITE="site-without-cameras") as idle:
+        until(lambda: idle.facts("runner.serves"))
+        refused = lab.control.command("runners", "rollout", "runner-b", "--model", "nobody-has-this")
+        assert refused.returncode == 1
+        assert f"runner-b has not taken it: {WHY}" in refused.stderr
+        done = lab.control.command("runners", "rollout", "runner-b", "--model", "colour")
+        assert (done.returncode, done.stdout.split()[-2:]) == (0, ["colour", "done"]), done.stderr
 
 
 @pytest.mark.parametrize("options", [[], ["--abort", "--status"], ["--model", "colour", "--abort"]])

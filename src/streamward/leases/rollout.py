@@ -1,7 +1,9 @@
 """How a runner's Workers are replaced by those of another make, one shard at a time, and back if those are worse.
 
-    steady ─ another make is wanted ─→ a shard moves ─ its old Worker is gone ─→ the next … ─→ steady
-                                            └─ its new Worker fails ─→ refused: those that moved go back, one at a time
+    steady ─ another make is wanted ─→ the spare loads it ─→ a shard moves ─ its old Worker is gone ─→ … ─→ steady
+                                            └────────────────────┴─ it fails ─→ refused: those that moved go back
+
+The spare Worker loads a make first, so that one that cannot be loaded costs no dial, also where there is no camera yet.
 
 A shard that moves gets another name: its cameras are then wanted in another Worker, and go there one by one without a
 gap (`leases/reconcile.py`). The old Worker stays while it has a camera, and takes them back if the new one fails.
@@ -35,21 +37,32 @@ class Rollout:
 
     wanted: int = 0
     proven: int = 0
+    loaded: int = 0  # by a spare: shards may move to it
     moving: Moving | None = None
     problem: str | None = None  # why the wanted one was refused
 
     @property
+    def is_loading(self) -> bool:
+        """Whether what is wanted waits for a spare that has it loaded."""
+        return self.problem is None and self.wanted not in (self.proven, self.loaded)
+
+    @property
     def target(self) -> int:
         """What every shard should be of."""
+        return self.proven if self.is_loading else self.spare
+
+    @property
+    def spare(self) -> int:
+        """What the spare should be of."""
         return self.wanted if self.problem is None else self.proven
 
     def want(self, make: int, *, problem: str | None = None) -> "Rollout":
         """Another make, or one with which there was a problem before; a shard that moves ends its move first."""
         return self if make == self.wanted else replace(self, wanted=make, problem=problem)
 
-    def failed(self, shard: Shard, problem: str) -> "Rollout":
-        """A Worker of that shard did; of one that is not of the make on trial that is no news."""
-        is_on_trial = shard.make == self.wanted != self.proven and self.problem is None
+    def failed(self, make: int, problem: str) -> "Rollout":
+        """A Worker of that make did; of one that is not on trial that is no news."""
+        is_on_trial = make == self.wanted != self.proven and self.problem is None
         return replace(self, problem=problem) if is_on_trial else self
 
     def step(
@@ -77,11 +90,13 @@ class Rollout:
         new = _under_way(self.moving, shards)
         if new is None or (self.moving.old not in living and new.shard_id in living):
             return replace(self, moving=None)
-        return self.failed(new, "its Worker did not take over in time") if _is_late(self.moving, now) else self
+        return self.failed(new.make, "its Worker did not take over in time") if _is_late(self.moving, now) else self
 
 
 def _stale(rollout: Rollout, shards: Sequence[Shard], now: float) -> Shard | None:
     """What should move next; one that moves is left alone, unless where it goes to was refused or is lost."""
+    if rollout.moving is None and rollout.is_loading:
+        return None
     if rollout.moving is None:
         return next((shard for shard in shards if shard.make != rollout.target), None)
     new = _under_way(rollout.moving, shards)

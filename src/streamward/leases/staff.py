@@ -24,6 +24,8 @@ class Seated:
     worker: Worker
     born_at: float  # boot-time; of one that was the spare, when it took its shard
     has_begun: bool = False  # with its shard: all that it needs is loaded
+    loading: int | None = None  # of the spare: which make
+    loaded: int | None = None
     cameras: frozenset[CameraId] = frozenset()
 
 
@@ -42,28 +44,32 @@ class Staff:
         return self.quarantine.isolate(self.shards)
 
     def want(self, make: int, *, before: Making = AS_STARTED) -> "Staff":
-        """Workers of another make, for all shards; where there are none yet, from the start.
+        """Workers of another make, for all shards.
 
-        What an earlier start of the runner refused, or did not survive, is not tried again: `before` is what it said.
+        What an earlier start of the runner refused, or did not survive, is not tried again, and what it knew to work is
+        what a fresh start begins with: `before` is what it said.
         """
         if make == self.rollout.wanted:
             return self
-        problem = before.refusal(make)
-        if self.shards:
-            return replace(self, rollout=self.rollout.want(make, problem=problem))
-        proven = make if problem is None else before.proven
-        return replace(self, rollout=Rollout(wanted=make, proven=proven, problem=problem))
+        is_fresh = not self.shards and not self.rollout.wanted
+        rollout = Rollout(proven=before.proven) if is_fresh else self.rollout
+        return replace(self, rollout=rollout.want(make, problem=before.refusal(make)))
 
     def step(
         self, owned: Iterable[OwnedCamera], seated: Sequence[Seated], *, target: int, now: float
     ) -> tuple["Staff", list[Action]]:
         """The plan from now on, and what to do for it."""
-        staff = self._regrouped(owned, seated, target=target, now=now)
+        staff = self._loaded(seated)._regrouped(owned, seated, target=target, now=now)  # noqa: SLF001 - its own
         staff = replace(staff, past=staff._proven(seated, now))  # noqa: SLF001 - its own
         by_shard = {shard_id: past for shard_id, past in staff.past.items() if shard_id is not None}
         deaths = Past(by_shard=by_shard, spare=staff.past.get(None, NEVER_DIED))
         wanted = [*staff.planned, *_departing(staff.planned, seated)]
-        return staff, supervision.plan(wanted, [each.worker for each in seated], deaths, now=now)
+        # One that loads what no shard needs yet may never have done with it.
+        make = staff.rollout.target
+        workers = [
+            replace(each.worker, is_ready=each.worker.is_ready and each.loading in (None, make)) for each in seated
+        ]
+        return staff, supervision.plan(wanted, workers, deaths, now=now)
 
     def died(self, seat: Seated, *, accused: Iterable[CameraId] = (), how: str, now: float) -> "Staff":
         """A Worker is dead that was not told to end; by a crash, if somebody is accused of it.
@@ -73,7 +79,7 @@ class Staff:
         shard_id, blamed = seat.worker.shard_id, set(accused)
         past = self.past.get(shard_id, NEVER_DIED).died(now, lived_for=now - seat.born_at)
         is_news = not blamed or not blamed <= {each.camera_id for each in self.quarantine.suspects}
-        staff = self.failed(shard_id, how) if is_news else self
+        staff = self.failed(shard_id, how, loading=seat.loading) if is_news else self
         quarantine = self.quarantine.accuse(blamed, now=now)
         return replace(staff, past={**self.past, shard_id: past}, quarantine=quarantine)
 
@@ -82,10 +88,11 @@ class Staff:
         past = self.past.get(shard_id, NEVER_DIED).died(now, lived_for=0.0)
         return replace(self, past={**self.past, shard_id: past})
 
-    def failed(self, shard_id: ShardId | None, problem: str) -> "Staff":
-        """Something is wrong with a shard's Worker; one of a make that is on trial was its last."""
-        shard = next((each for each in self.planned if each.shard_id == shard_id), None)
-        return self if shard is None else replace(self, rollout=self.rollout.failed(shard, problem))
+    def failed(self, shard_id: ShardId | None, problem: str, *, loading: int | None = None) -> "Staff":
+        """Something is wrong with a shard's Worker, or with what the spare loads; a make on trial is refused by it."""
+        makes = (each.make for each in self.planned if each.shard_id == shard_id)
+        make = loading if shard_id is None else next(makes, None)
+        return self if make is None else replace(self, rollout=self.rollout.failed(make, problem))
 
     def given_up(self, living: Collection[ShardId]) -> Iterator[CameraId]:
         """The cameras whose Worker keeps dying, and is not there."""
@@ -105,6 +112,11 @@ class Staff:
         living |= {shard.shard_id for shard in shards if _has_arrived(quarantine.isolate([shard]), seated)}
         rollout, shards = self.rollout.step(shards, living=living, now=now)
         return replace(self, shards=tuple(shards), rollout=rollout, quarantine=quarantine)
+
+    def _loaded(self, seated: Sequence[Seated]) -> "Staff":
+        wanted = self.rollout.wanted
+        is_loaded = any(each.worker.shard_id is None and each.loaded == wanted for each in seated)
+        return replace(self, rollout=replace(self.rollout, loaded=wanted)) if is_loaded else self
 
     def _proven(self, seated: Sequence[Seated], now: float) -> dict[ShardId | None, Restarts]:
         """How Workers have died, of what is planned or lives: those that live long are forgiven."""

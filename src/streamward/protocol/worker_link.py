@@ -117,7 +117,7 @@ class Terminate(Message, frozen=True, tag="terminate"):
 
 
 class Warmed(Message, frozen=True, tag="warmed"):
-    """Worker: the detector is loaded, or why it cannot be had."""
+    """Worker: the detector is loaded, or why it cannot be had; the latter also instead of Began."""
 
     problem: str | None = None
 

@@ -44,6 +44,7 @@ from streamward.runtime.clock import Clock
 
 SILENT_FOR = 10.0  # seconds without a word after which a Worker counts as stuck, and is killed
 BEGUN_WITHIN = 60.0  # seconds from Begin to its first word: detector and spools come from a cold disk
+LOADED_WITHIN = 120.0  # seconds from Warm to Warmed: a model may be large
 STOOD_STILL = 5.0  # seconds between two looks after which it was the Manager that heard nobody
 
 
@@ -54,6 +55,15 @@ class Spawning(Protocol):
     def is_ready(self) -> bool: ...
     async def spawn(self, log: int) -> Spawnling: ...
     def stop(self, number: int, *, grace: float) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Warmth:
+    """What a spare was told to load, and how far it is."""
+
+    make: int
+    is_over: bool = False
+    problem: str | None = None  # why it cannot be had
 
 
 @dataclass(slots=True, eq=False)
@@ -70,8 +80,16 @@ class Seat:
     shard_id: ShardId | None = None
     port: int | None = None  # of its HTTP; None: it has not begun
     is_ending: bool = False
-    warmed: "asyncio.Future[str | None] | None" = None  # why its detector cannot be had
+    warmth: Warmth | None = None
+    warmed: "asyncio.Future[str | None] | None" = None  # why its first detector cannot be had
     cameras: dict[CameraId, Running] = field(default_factory=dict)
+
+    def warm(self, make: int, detector: str, *, now: float) -> None:
+        """The spare loads a make's detector, unless it still loads another or was told to before."""
+        if self.warmth is None or (self.warmth.is_over and self.warmth.make != make):
+            self.warmth = Warmth(make)
+            self.heard_at = now
+            self.tell(Warm(detector=detector))
 
     def begin(self, shard_id: ShardId, config: ShardConfig, *, now: float) -> None:
         """The spare, or one that was just born, takes a shard; how long it waited for that says nothing about it."""
@@ -109,11 +127,16 @@ class Seat:
             case Began(port=port):
                 self.port = port
             case Warmed(problem=problem):
-                _settle(self, problem)
+                self._warmed(problem)
             case Showing(camera_uuid=camera_uuid):
                 self._set(CameraId(camera_uuid), is_shown=True)
             case DialEnded(camera_uuid=camera_uuid):
                 self._set(CameraId(camera_uuid), dialed_at=now)
+
+    def _warmed(self, problem: str | None) -> None:
+        if self.warmth is not None:
+            self.warmth = Warmth(self.warmth.make, is_over=True, problem=problem)
+        _settle(self, problem)
 
     def stopped(self, word: Stopped) -> None:
         """A camera leaves, unless it was begun again since that was said, or has only fallen silent."""
@@ -137,11 +160,6 @@ class Seat:
             self.cameras[camera_id] = replace(running, **changes)
         return running is not None
 
-    def is_stuck(self, now: float) -> bool:
-        """Whether it has said nothing for too long; a spare has nothing to say."""
-        patience = BEGUN_WITHIN if self.port is None else SILENT_FOR
-        return self.shard_id is not None and now - self.heard_at > patience
-
     def tell(self, order: Order) -> None:
         """Sends an order; nobody waits for it."""
         self.channel.send(codec.encode(order))
@@ -156,8 +174,15 @@ def speaks(seat: Seat, camera_uuid: str) -> bool:
 def seated(seat: Seat) -> Seated:
     """A Worker as the plan of processes sees it."""
     worker = supervision.Worker(number=seat.number, shard_id=seat.shard_id, is_ready=True, is_ending=seat.is_ending)
-    has_begun = seat.port is not None
-    return Seated(worker=worker, born_at=seat.born_at, has_begun=has_begun, cameras=frozenset(seat.cameras))
+    warmth = seat.warmth
+    return Seated(
+        worker=worker,
+        born_at=seat.born_at,
+        has_begun=seat.port is not None,
+        loading=None if warmth is None or warmth.is_over else warmth.make,
+        loaded=None if warmth is None or not warmth.is_over or warmth.problem else warmth.make,
+        cameras=frozenset(seat.cameras),
+    )
 
 
 class Crew:
@@ -211,8 +236,8 @@ class Crew:
                 found.setdefault(camera_id, []).append(each)
         return found
 
-    async def start(self, shard_id: ShardId | None, config: ShardConfig) -> Seat:
-        """One more process, for a shard or as the spare; raises SpawnRefused and ForkServerGone."""
+    async def start(self, shard_id: ShardId | None, config: ShardConfig, *, make: int = 0) -> Seat:
+        """One more process, for a shard or as the spare of a make; raises SpawnRefused and ForkServerGone."""
         self._starting.add(shard_id)
         try:
             born = await self._spawner.spawn(self._log)
@@ -229,7 +254,7 @@ class Crew:
         seat.listening = asyncio.get_running_loop().create_task(self._listen(seat), name=f"worker {born.number}")
         if shard_id is None:
             seat.warmed = asyncio.get_running_loop().create_future()
-            seat.tell(Warm(detector=config.detector))
+            seat.warm(make, config.detector, now=now)
         else:
             seat.begin(shard_id, config, now=now)
         return seat
@@ -252,7 +277,7 @@ class Crew:
         if now - before > STOOD_STILL:
             for seat in self._seats.values():
                 seat.heard_at = now
-        stuck = [each for each in self._seats.values() if each.is_stuck(now)]
+        stuck = [each for each in self._seats.values() if _is_stuck(each, now)]
         for seat in stuck:
             seat.heard_at = now
             self._spawner.stop(seat.number, grace=0.0)
@@ -295,3 +320,10 @@ class Crew:
 def _settle(seat: Seat, problem: str | None) -> None:
     if seat.warmed is not None and not seat.warmed.done():
         seat.warmed.set_result(problem)
+
+
+def _is_stuck(seat: Seat, now: float) -> bool:
+    """Whether it has said nothing for too long; a spare that has loaded all has nothing to say."""
+    if seat.shard_id is None:
+        return seat.warmth is not None and not seat.warmth.is_over and now - seat.heard_at > LOADED_WITHIN
+    return now - seat.heard_at > (BEGUN_WITHIN if seat.port is None else SILENT_FOR)

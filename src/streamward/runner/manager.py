@@ -51,6 +51,7 @@ from streamward.protocol.worker_link import (
     Showing,
     Stopped,
     Told,
+    Warmed,
     Word,
 )
 from streamward.runner import facts
@@ -317,6 +318,8 @@ class Manager:
                 return
             case Stopped(camera_uuid=camera_uuid, last_arrived=last_arrived, made_until=made_until):
                 self._stopped(CameraId(camera_uuid), made_until, spoken=last_arrived or 0.0)
+            case Warmed(problem=problem):
+                self.staffing.warmed(seat, problem)
             case Began(pid=pid, port=port):
                 self._parts.journal.record(facts.WorkerBegan(shard_id=seat.shard_id or SPARE, pid=pid, port=port))
             case Showing(camera_uuid=camera_uuid):
@@ -354,8 +357,7 @@ class Manager:
                 self._stopped(camera_id, self._moments.get(camera_id, NEVER).latest(now), spoken=now)
         if not seat.is_ending and self._parts.spawner.is_ready:  # with its fork server dies who has done nothing
             self.staffing.died(seat, news)
-        shard_id = seat.shard_id or SPARE
-        fact = facts.WorkerExited(shard_id=shard_id, pid=news.pid, code=news.code, signal=news.signal)
+        fact = facts.WorkerExited(shard_id=seat.shard_id or SPARE, pid=news.pid, code=news.code, signal=news.signal)
         self._parts.journal.record(fact)
         self._changed.set()
         self.poke()

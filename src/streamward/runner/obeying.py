@@ -166,7 +166,10 @@ async def first_order(channel: Channel, load: Callable[[str], object]) -> ShardC
             case worker_link.Warm(detector=detector):
                 channel.send(codec.encode(Warmed(problem=_problem(load, detector))))
             case worker_link.Begin(config=config):
-                return config
+                if (problem := _problem(load, config.detector)) is None:
+                    return config
+                channel.send(codec.encode(Warmed(problem=problem)))
+                return WorkerExit.DETECTOR_UNUSABLE
             case worker_link.Drain():
                 return WorkerExit.DRAINED
             case worker_link.Terminate():

@@ -66,7 +66,7 @@ class Staffing:
     def want(self, flags: RunnerFlags) -> None:
         """Workers of the make that operators want, for all shards."""
         before = Making(proven=flags.proven_make, tried=flags.tried_make, problem=flags.make_problem)
-        if before.refusal(flags.make) is not None and flags.proven_make not in self._templates:
+        if flags.proven_make not in self._templates:
             self._learn(flags.proven_make, flags.earlier_detector)
         self._learn(flags.make, flags.detector)
         self._staff = self._staff.want(flags.make, before=before)
@@ -94,25 +94,41 @@ class Staffing:
         now = self._clock.boot()
         self._staff, actions = self._staff.step(owned, self._crew.seated(), target=self._spec.target, now=now)
         shards = {shard.shard_id: shard for shard in self.planned}
+        self._warm_spare(now)
         for action in actions:
             if not self._may(action, is_leaving=is_leaving):
                 continue
             match action:
-                case StartWorker(shard_id):
-                    template = self._templates[self._staff.rollout.target]
-                    self._do(self._start(shard_id, template if shard_id is None else self._config(shards[shard_id])))
+                case StartWorker(None):
+                    make = self._staff.rollout.spare
+                    self._do(self._start(None, self._templates[make], make=make))
+                case StartWorker(str(shard_id)):
+                    self._do(self._start(ShardId(shard_id), self._config(shards[ShardId(shard_id)])))
                 case GiveSpare(number, shard_id):
                     if (spare := self._crew.seats.get(number)) is not None:
                         spare.begin(shard_id, self._config(shards[shard_id]), now=now)
                 case EndWorker(number):
                     self._crew.end(number)
 
+    def _warm_spare(self, now: float) -> None:
+        make = self._staff.rollout.spare
+        for seat in self._crew.seats.values():
+            if seat.shard_id is None and not seat.is_ending:
+                seat.warm(make, self._templates[make].detector, now=now)
+
+    def warmed(self, seat: Seat, problem: str | None) -> None:
+        """The spare has loaded what it was told to, or cannot; nor can one that was given a shard."""
+        if problem is not None:
+            make = None if seat.warmth is None else seat.warmth.make
+            self._staff = self._staff.failed(seat.shard_id, f"its detector cannot be used: {problem}", loading=make)
+
     def died(self, seat: Seat, news: Exited) -> None:
         """A Worker is dead, and was not told to end."""
         accused = map(CameraId, seat.board.names()) if is_crash(news.signal) else ()
         how = f"exit code {news.code}" if news.code is not None else f"signal {news.signal}"
+        what = "a Worker" if seat.shard_id is not None else "the Worker that loaded its detector"
         self._staff = self._staff.died(
-            seated(seat), accused=accused, how=f"a Worker ended with {how}", now=self._clock.boot()
+            seated(seat), accused=accused, how=f"{what} ended with {how}", now=self._clock.boot()
         )
 
     def failed(self, shard_id: ShardId | None, problem: str) -> None:
@@ -129,9 +145,9 @@ class Staffing:
             return isinstance(action, EndWorker)
         return self._spawner.is_ready or not isinstance(action, StartWorker)
 
-    async def _start(self, shard_id: ShardId | None, config: ShardConfig) -> None:
+    async def _start(self, shard_id: ShardId | None, config: ShardConfig, *, make: int = 0) -> None:
         try:
-            await self._birth(shard_id, config)
+            await self._birth(shard_id, config, make=make)
         except (SpawnRefused, ForkServerGone) as error:
             if isinstance(error, SpawnRefused):
                 self._staff = self._staff.not_born(shard_id, now=self._clock.boot())
@@ -139,9 +155,9 @@ class Staffing:
         else:
             self._poke()
 
-    async def _birth(self, shard_id: ShardId | None, config: ShardConfig) -> Seat:
+    async def _birth(self, shard_id: ShardId | None, config: ShardConfig, *, make: int = 0) -> Seat:
         began = self._clock.boot()
-        seat = await self._crew.start(shard_id, config)
+        seat = await self._crew.start(shard_id, config, make=make)
         duration_ms = round((self._clock.boot() - began) * 1000)
         self._journal.record(facts.WorkerSpawn(shard_id=shard_id or SPARE, duration_ms=duration_ms))
         return seat
