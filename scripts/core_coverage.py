@@ -20,7 +20,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src/streamward"
-PACKAGES = ("model", "leases", "vision", "protocol/rtsp", "protocol/rtp")
+PACKAGES = ("model", "insight", "leases", "vision", "protocol/rtsp", "protocol/rtp")
 
 
 class KeepApart:

@@ -1,0 +1,7 @@
+"""Event → batch → analysis: what was seen on a camera in one stretch of time, told once as a whole.
+
+batch.py     when a batch opens, what joins it, when it is full, due, sealed
+urgency.py   what cannot wait for its batch
+rules.py     the numbers, per tenant
+store.py     what is asked of the database, which is the truth, and of the index of open batches
+"""

@@ -1,0 +1,195 @@
+"""What batching asks of the database, which is the truth, and of the index of open batches, which may forget.
+
+    deliver ─→ admit (fence, once) ─→ add to the index ─→ acknowledge
+                                          │ full or due
+                                        seal ─→ close: batch, its detections, outbox, one transaction ─→ forget
+    sweep: stored and in no batch ────────↑                                      │
+                                                                               relay ─→ analysis queue
+
+Guaranteed by the database: each accepted detection is stored once and is in at most one batch; a batch has exactly the
+detections that it claimed, and is in the outbox if it has any. By the sweep: each is in one in the end.
+Not guaranteed by the index: anything. It may lose its last second or everything, and may bring back what was forgotten;
+batches then open anew from what is stored, and a batch that is closed already claims nothing more.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from streamward.insight.batch import BatchId, Lane, Limits, Sealed, Sighting
+from streamward.insight.rules import Rules
+from streamward.model.detection import Detection
+from streamward.model.errors import StreamwardError
+from streamward.model.ids import CameraId, Generation, Incarnation, RunnerId, SiteId, TenantId
+
+
+class IndexAway(StreamwardError):
+    """The index of open batches does not answer; what was asked of it may or may not have happened."""
+
+    def __init__(self, index: str, why: str) -> None:
+        super().__init__(index, why)
+        self.index = index  # host and port; never a password
+        self.why = why
+
+    def __str__(self) -> str:
+        return f"the index of open batches {self.index} does not answer: {self.why}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """One thing that was seen in one frame, and who says so."""
+
+    event_id: str
+    index: int  # its place in the event
+    tenant_id: TenantId
+    site_id: SiteId
+    camera_id: CameraId
+    runner_id: RunnerId
+    incarnation: Incarnation
+    generation: Generation
+    made_at: datetime
+    detection: Detection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """A detection that the database has."""
+
+    detection_id: int
+    made_at: datetime  # never ahead of the database's clock
+    is_late: bool
+    is_new: bool  # it was not there before
+    batch_id: BatchId | None  # the closed batch that has it
+
+    @property
+    def lane(self) -> Lane:
+        return Lane.ASIDE if self.is_late else Lane.PRESENT
+
+    @property
+    def sighting(self) -> Sighting:
+        return Sighting(self.detection_id, self.made_at)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admitted:
+    """What became of each, in the order in which they were offered; None: the fence refused it."""
+
+    stored: tuple[Stored | None, ...]
+    at: datetime  # the database's time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loose:
+    """A stored detection that is in no closed batch."""
+
+    tenant_id: TenantId
+    camera_id: CameraId
+    stored: Stored
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closed:
+    """What a batch claimed when it was written down."""
+
+    batch: Sealed  # with exactly the detections that are its own
+    is_new: bool  # by this call; otherwise it was closed before, and claimed nothing more
+    left: tuple[int, ...] = ()  # named in it, in no batch, and not claimed: to be added again
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """A closed batch that the analysis queue has not taken yet."""
+
+    position: int
+    batch: Sealed
+
+
+class DetectionStore(Protocol):
+    """Detections: each once, behind the fence."""
+
+    async def admit(self, seen: Sequence[Seen]) -> Admitted:
+        """Stores what the fence lets pass, each (event_id, index) once.
+
+        Raises StoreUnavailable, and then all may be offered again.
+        """
+        ...
+
+    async def loose(self, *, stored_before: datetime, after: int, limit: int) -> list[Loose]:
+        """What is in no batch though it was stored before that moment, in the order of ids after `after`."""
+        ...
+
+
+class BatchStore(Protocol):
+    """Closed batches and what waits to be told of them."""
+
+    async def close_batch(self, batch: Sealed) -> Closed:
+        """Writes it down, claims its detections and puts it into the outbox, all or nothing.
+
+        A batch that claims nothing is not written. One that is there already claims nothing more.
+        """
+        ...
+
+    async def reopen(self, batch_id: BatchId) -> tuple[Loose, ...]:
+        """Gives the detections of a batch back, so that another claims them: nobody could analyse an urgent one."""
+        ...
+
+    async def untold(self, *, limit: int) -> list[Waiting]:
+        """Batches that the analysis queue has not taken, oldest first."""
+        ...
+
+    async def told(self, positions: Sequence[int]) -> None: ...
+
+
+class RuleBook(Protocol):
+    """What tenants want of batching."""
+
+    async def rules(self) -> dict[TenantId, Rules]:
+        """Of every tenant that there is."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """What adding to the index did."""
+
+    batch_ids: tuple[BatchId, ...]  # where each went, in the order in which they were offered
+    sealed: tuple[Sealed, ...]  # what is over by that: to be closed by who added
+
+
+class OpenBatches(Protocol):
+    """The index of open batches. Every call is all or nothing, and may be repeated."""
+
+    async def add(
+        self,
+        tenant_id: TenantId,
+        camera_id: CameraId,
+        sightings: Sequence[Sighting],
+        *,
+        lane: Lane,
+        limits: Limits,
+        now: datetime,
+    ) -> Placed:
+        """Puts detections of one camera where they belong; one that is in an open or sealed batch stays there.
+
+        Raises IndexAway, and then nothing or all of it happened.
+        """
+        ...
+
+    async def add_urgent(
+        self, tenant_id: TenantId, camera_id: CameraId, sighting: Sighting, *, now: datetime
+    ) -> Placed:
+        """A batch of one, sealed at once; one that is in a batch already stays there, and nothing is sealed."""
+        ...
+
+    async def seal_due(self, tenant_id: TenantId, *, now: datetime, limit: int) -> list[Sealed]:
+        """Seals what is due, most overdue first, and adopts what was sealed long ago and never forgotten."""
+        ...
+
+    async def forget(self, tenant_id: TenantId, batches: Sequence[Sealed]) -> None:
+        """They are written down."""
+        ...
+
+    async def next_due(self, tenant_id: TenantId) -> datetime | None:
+        """When the next is due, if nothing more comes; None: none is open."""
+        ...

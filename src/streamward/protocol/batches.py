@@ -1,0 +1,81 @@
+"""What is told of batches: to the analysis queue and to whoever listens, in S2's spelling (S2-32, S2-33, S2-40)."""
+
+from typing import Literal
+
+from streamward.insight.batch import Sealed, short
+from streamward.model.bus import Binding, Overflow, Queue
+from streamward.protocol.fields import Id, Instant, Message
+
+EXCHANGE = "analysis.topic"
+MOST_WAITING = 10_000  # batches that wait for an analyst; more stay in the outbox
+
+ANALYSIS = Queue(
+    name="analysis_queue",
+    bindings=(Binding(EXCHANGE, "analysis.#"),),
+    most=MOST_WAITING,
+    overflow=Overflow.REJECT_PUBLISH,
+)
+DEAD = Queue(name="analysis_dead", bindings=(Binding(EXCHANGE, "dead.#"),), most=MOST_WAITING)  # nobody could analyse
+
+
+class AnalysisRequest(Message, frozen=True):
+    """Batcher: a batch is closed and can be analysed. The message's id is the batch's full one: repeats share it."""
+
+    batch_id: str  # the short one
+    camera_id: Id
+    detection_ids: list[int]
+    started_at: Instant
+    closed_at: Instant
+    close_reason: str
+    pipeline_start_time: Instant | None
+
+
+class DetectionNew(Message, frozen=True, kw_only=True):
+    """Batcher: something was seen, and which batch it is in so far."""
+
+    detection_id: int
+    batch_id: str
+    camera_id: Id
+    label: str = "unknown"
+    confidence: float = 0.0
+    timestamp: Instant
+
+
+class DetectionBatch(Message, frozen=True):
+    """Batcher: a batch is closed."""
+
+    batch_id: str
+    camera_id: Id
+    detection_ids: list[int]
+    detection_count: int
+    started_at: Instant
+    closed_at: Instant
+    close_reason: str
+
+
+Kind = Literal["detection.new", "detection.alert", "detection.batch"]  # an alert has the body of `detection.new`
+
+
+def analysis_request(batch: Sealed) -> AnalysisRequest:
+    """The pipeline started with the frame of the first detection, and so did the batch."""
+    return AnalysisRequest(
+        batch_id=short(batch.batch_id),
+        camera_id=batch.camera_id,
+        detection_ids=list(batch.detection_ids),
+        started_at=batch.started_at,
+        closed_at=batch.closed_at,
+        close_reason=batch.reason,
+        pipeline_start_time=batch.started_at,
+    )
+
+
+def detection_batch(batch: Sealed) -> DetectionBatch:
+    return DetectionBatch(
+        batch_id=short(batch.batch_id),
+        camera_id=batch.camera_id,
+        detection_ids=list(batch.detection_ids),
+        detection_count=len(batch.detection_ids),
+        started_at=batch.started_at,
+        closed_at=batch.closed_at,
+        close_reason=batch.reason,
+    )
