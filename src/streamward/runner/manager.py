@@ -35,7 +35,6 @@ from streamward.leases.sharding import OwnedCamera
 from streamward.leases.store import Named
 from streamward.model.ids import CameraId, Generation, ShardId
 from streamward.model.runner import DrainMode
-from streamward.model.status import StreamState, Substate
 from streamward.model.stream_error import StreamErrorCode
 from streamward.protocol.events import StreamFailed, first_epoch
 from streamward.protocol.leases import CamerasAcquired, CamerasReleased, ReleaseAll, RunnerFlags
@@ -57,6 +56,7 @@ from streamward.protocol.worker_link import (
 from streamward.runner import facts
 from streamward.runner.crew import Crew, Seat, speaks
 from streamward.runner.dial_tokens import DialTokens
+from streamward.runner.given_up import GivenUp
 from streamward.runner.lease_line import LeaseLine
 from streamward.runner.manager_parts import Counts, ManagerParts, ManagerSpec
 from streamward.runner.staffing import SPARE, Staffing
@@ -95,7 +95,8 @@ class Manager:
         self._moments: dict[CameraId, Moments] = {}
         self._spoken: dict[CameraId, float] = {}  # until when, in boot-time, events of a camera may have been made
         self._fed: dict[CameraId, Held] = {}
-        self._given_up: dict[CameraId, float] = {}  # when, in boot-time, that was told last
+        every = spec.template.telemetry.report_interval_seconds
+        self._given_up = GivenUp(parts.holder.owner.runner_id, parts.clock, every)
         self.is_superseded = False  # another start of this runner has taken its place
         self._is_leaving = False
         self._is_drained = False  # by an operator
@@ -136,7 +137,7 @@ class Manager:
         owned = list(filter(None, map(self._known.owned, self._holder.held(-_FOREVER))))
         self._give_up_strangers(owned, now)
         self.staffing.plan(owned, is_leaving=self._is_leaving)
-        self._tell_given_up(now)
+        self.reports |= self._given_up.reports(set(self.staffing.given_up()))
         self._plan_cameras(now)
         self._feed()
         self._forget()
@@ -183,23 +184,6 @@ class Manager:
         if not self._spec.continues_fenced:
             return self._holder.held(self._clock.boot())
         return {each: replace(held, deadline=_FOREVER) for each, held in self._holder.held(-_FOREVER).items()}
-
-    def _tell_given_up(self, now: float) -> None:
-        """Cameras whose Worker keeps dying: at once, and then as often as others tell of themselves."""
-        given_up, every = set(self.staffing.given_up()), self._spec.template.telemetry.report_interval_seconds
-        self._given_up = {each: at for each, at in self._given_up.items() if each in given_up and now - at < every}
-        untold = given_up - self._given_up.keys()
-        self._given_up |= dict.fromkeys(untold, now)
-        self.reports |= {camera_id: self._degraded(camera_id) for camera_id in untold}
-
-    def _degraded(self, camera_id: CameraId) -> StreamReport:
-        return StreamReport(
-            camera_uuid=camera_id,
-            runner_id=self._holder.owner.runner_id,
-            state=StreamState.DISCONNECTED,
-            substate=Substate.DEGRADED,
-            ts=self._clock.wall(),
-        )
 
     def _give_up_strangers(self, owned: Iterable[OwnedCamera], now: float) -> None:
         """Cameras that have moved to a site that this runner does not serve."""
