@@ -6,7 +6,8 @@ from typing import Any, cast
 import msgspec
 
 from streamward.leases.reconcile import Running
-from streamward.model.ids import CameraId, Generation, ShardId
+from streamward.leases.sharding import Shard
+from streamward.model.ids import CameraId, Generation, ShardId, TenantId
 from streamward.protocol import worker_link
 from streamward.protocol.sites import SiteBudget
 from streamward.protocol.worker_link import SetPace
@@ -52,12 +53,18 @@ class Host:
 
     def __post_init__(self) -> None:
         self.known = KnownCameras(self)
-        self.pacer = Pacer(self, self.known, self, self.clock)
+        self.shards: list[Shard] = []
+        self.pacer = Pacer(self, lambda: self.shards, self.known, self, self.clock)
 
     async def get(self, path: str, kind: type[Any], *, within: float) -> Any:
         assert (path, kind, within > 0) == (f"/v1/sites/{SITE}/budget", SiteBudget, True)
         self.reads += 1
         return self.budget
+
+    def plan(self, *cameras: str) -> None:
+        """All Workers are of one shard with these cameras."""
+        named = tuple(map(CameraId, cameras))
+        self.shards = [Shard(shard_id=ShardId("s"), tenant_id=TenantId("acme"), cameras=named)]
 
     def seat(self, number: int, *cameras: str) -> FakeChannel:
         channel = FakeChannel()
@@ -112,9 +119,23 @@ async def test_while_nothing_is_known_nothing_is_told():
     one = host.seat(1, "cam-1")
     await host.pacer.tick()
     host.budget = BUDGET
-    host.seats[1].port = None  # it has not begun
+    host.seats[1].shard_id = None  # it is the spare
     await host.pacer.tick()
     assert one.told == []
-    host.seats[1].port = 4000
+    host.seats[1].shard_id = ShardId("s")
     await host.pacer.tick()
     assert one.told == [pace(15.0, 1.25)]
+
+
+async def test_a_worker_that_begins_knows_its_share_of_all_that_it_will_have():
+    host = Host()
+    host.seat(1, "cam-1", "cam-2")
+    await host.pacer.tick()
+    host.plan("cam-1", "cam-2")
+    green = host.seat(2)
+    host.seats[2].port = None  # it has not begun, and has no camera yet
+    host.pacer.tell()
+    assert green.told == [pace(30.0, 2.5)]
+    host.seats[2].cameras = dict(host.seats[1].cameras)
+    host.pacer.tell()
+    assert len(green.told) == 1

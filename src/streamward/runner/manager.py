@@ -90,6 +90,7 @@ class Manager:
         self.dials = DialTokens(parts.control, clock=parts.clock, journal=parts.journal)
         self.reports: dict[CameraId, StreamReport] = {}  # to be told to the control plane
         self.poke: Callable[[], None] = lambda: None
+        self.tell_paces: Callable[[], None] = lambda: None  # to Workers: before they are told of cameras
         self.staffing = Staffing(spec, parts, self.crew, do=self._do, poke=self._look_again)
         self._epoch = first_epoch(parts.clock.wall())  # of the newest start of any camera
         self._moments: dict[CameraId, Moments] = {}
@@ -138,6 +139,7 @@ class Manager:
         self._give_up_strangers(owned, now)
         self.staffing.plan(owned, is_leaving=self._is_leaving)
         self.reports |= self._given_up.reports(set(self.staffing.given_up()))
+        self.tell_paces()
         self._plan_cameras(now)
         self._feed()
         self._forget()

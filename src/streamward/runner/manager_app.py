@@ -172,7 +172,8 @@ async def _managing(around: _Around, link: ParentLink) -> AsyncIterator[Manager]
     manager = _manager(around, read, spawner)
     restart = Service("fork server", ForkServerKeeper(spawner), journal=journal)
     managing = Service("manager", manager, journal=journal)
-    manager.poke = managing.poke
+    pacer = Pacer(manager.crew, lambda: manager.staffing.planned, read.known, around.speaker, clock)
+    manager.poke, manager.tell_paces = managing.poke, pacer.tell
     bus = open_bus(_broker(settings), settings.data.absolute(), clock=clock)
     try:
         await read.start(managing.poke)
@@ -186,7 +187,7 @@ async def _managing(around: _Around, link: ParentLink) -> AsyncIterator[Manager]
                 Service("frees", FreeWatch(around.speaker, manager), journal=journal),
                 Service("changes", ChangeWatch(around.speaker, read.known, manager), journal=journal),
                 Service("sites", SiteWatch(read.known, manager), journal=journal),
-                Service("paces", Pacer(manager.crew, read.known, around.speaker, clock), journal=journal),
+                Service("paces", pacer, journal=journal),
                 Service("bulletin", _bulletin(around, manager, teller), journal=journal),
             ):
                 await opened.enter_async_context(service)

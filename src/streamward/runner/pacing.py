@@ -1,17 +1,20 @@
 """How fast each Worker may dial a site again: the site's own pace, shared out by cameras.
 
 A recorder that reboots is dialed again by Workers of several runners, none of which knows of the others. Each has of
-the site's rate and burst what it has of the site's cameras, so that all of them together stay inside.
+the site's rate and burst what it has of the site's cameras, so that all of them together stay inside. A Worker that
+begins is told so before it is told of a camera, and counts as having all of its shard: what it takes over silently it
+dials as others dial again.
 
 Not guaranteed: while cameras move, shares are those of a few seconds ago.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from streamward.leases.redialing import Pace
+from streamward.leases.sharding import Shard
 from streamward.model.ids import CameraId, SiteId
 from streamward.protocol.sites import SiteBudget
 from streamward.protocol.worker_link import SetPace
@@ -48,6 +51,7 @@ class Pacer:
     """A service runs its ticks."""
 
     crew: Seats
+    planned: Callable[[], Iterable[Shard]]
     known: KnownCameras
     control: Asking
     clock: Clock
@@ -55,15 +59,21 @@ class Pacer:
     _told: dict[tuple[int, SiteId], Pace] = field(default_factory=dict)
 
     async def tick(self) -> float:
-        """Reads budgets that were not read lately, and tells each Worker its share if that has changed."""
+        """Reads budgets that were not read lately, and tells what follows from them."""
         for site_id in sorted(self.known.sites()):
             await self._read(site_id)
-        seats = self.crew.seats
+        self.tell()
+        return LOOK_EVERY
+
+    def tell(self) -> None:
+        """Tells each Worker its share if that has changed."""
+        seats, planned = self.crew.seats, {shard.shard_id: shard.cameras for shard in self.planned()}
         self._told = {key: pace for key, pace in self._told.items() if key[0] in seats}
         for seat in seats.values():
-            for site_id, cameras in self._counted(seat.cameras).items():
-                self._tell(seat, site_id, cameras)
-        return LOOK_EVERY
+            if seat.shard_id is not None and not seat.is_ending:
+                cameras = {*seat.cameras, *planned.get(seat.shard_id, ())}
+                for site_id, count in self._counted(cameras).items():
+                    self._tell(seat, site_id, count)
 
     async def _read(self, site_id: SiteId) -> None:
         now, read = self.clock.boot(), self._sites.get(site_id)
@@ -74,13 +84,13 @@ class Pacer:
             whole = Pace(per_minute=told.refill_rate, burst=told.capacity)
             self._sites[site_id] = SitePace(whole, told.reserve_size, now)
 
-    def _counted(self, cameras: Mapping[CameraId, object]) -> Counter[SiteId]:
+    def _counted(self, cameras: Iterable[CameraId]) -> Counter[SiteId]:
         owned = filter(None, map(self.known.owned, cameras))
         return Counter(each.site_id for each in owned)
 
     def _tell(self, seat: Seat, site_id: SiteId, cameras: int) -> None:
         site = self._sites.get(site_id)
-        if site is None or seat.port is None or seat.is_ending:
+        if site is None:
             return
         pace = site.share(cameras)
         if self._told.get((seat.number, site_id)) != pace:
