@@ -1,6 +1,7 @@
 """One suite for every event bus: the memory twin, the embedded one and a real RabbitMQ."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import pytest
@@ -254,6 +255,38 @@ async def test_a_full_queue_refuses_while_others_take(buses: BusWorld) -> None:
         assert numbers(await taken(buses.consumer(bus, "small"), 2)) == [0, 1]
         assert numbers(await taken(buses.consumer(bus, "large"), 4)) == [0, 1, 2, 3]
         assert await bus.publish(buses.message(9)) == Published()
+
+
+async def test_how_many_wait_counts_what_nobody_has_in_hand(buses: BusWorld) -> None:
+    async with buses:
+        bus, other = buses.bus(), buses.bus()
+        with pytest.raises(QueueRefused):
+            await bus.waiting(buses.name("all"))
+        await bus.declare(buses.queue())
+        assert await bus.waiting(buses.name("all")) == 0
+        for number in range(5):
+            await bus.publish(buses.message(number))
+        consumer = buses.consumer(other, "all", prefetch=2)
+        got = await consumer.take(at_most=1, within=60.0)
+        assert await bus.waiting(buses.name("all")) in {3, 4}  # some have the second in hand before it is taken
+        await consumer.ack(got)
+        await consumer.close()
+        await _until(lambda: bus.waiting(buses.name("all")), 4)
+
+
+async def test_what_has_had_its_time_does_not_wait(buses: BusWorld) -> None:
+    async with buses:
+        bus = buses.bus()
+        await bus.declare(buses.queue("brief", ttl=0.2))
+        await bus.publish(buses.message(1))
+        await _until(lambda: bus.waiting(buses.name("brief")), 0)
+
+
+async def _until(ask: Callable[[], Awaitable[int]], wanted: int) -> None:
+    """A broker counts what comes back a moment after it was given back."""
+    async with asyncio.timeout(60):
+        while await ask() != wanted:
+            await asyncio.sleep(0)
 
 
 async def test_a_queue_can_be_declared_again_and_only_in_the_same_form(buses: BusWorld) -> None:

@@ -138,6 +138,13 @@ class Bus(Publisher, Protocol):
         """
         ...
 
+    async def waiting(self, queue: str) -> int:
+        """How many messages of a queue nobody has in hand; about, while others publish and take.
+
+        Raises BusAway, and QueueRefused if there is no such queue.
+        """
+        ...
+
     def consume(self, queue: str, *, prefetch: int) -> Consumer:
         """A reader of a queue, with at most so many messages in hand."""
         ...

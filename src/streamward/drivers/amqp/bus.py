@@ -9,6 +9,9 @@ publish, and their acknowledgements would stand in the same line.
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TypeVar
 
 import aio_pika
 from aio_pika.abc import AbstractChannel, AbstractExchange
@@ -19,6 +22,8 @@ from streamward.drivers.amqp.line import GONE, Broker, Line, why
 from streamward.drivers.amqp.wire import limits, to_amqp
 from streamward.model.bus import Published, Queue, QueueRefused, Refused
 from streamward.model.message import Message, unfit
+
+T = TypeVar("T")
 
 
 class AmqpBus:
@@ -52,14 +57,11 @@ class AmqpBus:
 
     async def declare(self, queue: Queue) -> None:
         """Makes the queue if it is not there, and adds its bindings; raises QueueRefused, BusAway."""
-        link = await self._line.linked()
-        try:
-            async with asyncio.timeout(self._line.patience.confirm), link.connection.channel() as channel:
-                await _declare(channel, queue)
-        except ChannelClosed as err:
-            raise QueueRefused(queue.name, why(err)) from None
-        except GONE as err:
-            raise await self._line.lost(link, err) from None
+        await self._aside(queue.name, partial(_declare, queue=queue))
+
+    async def waiting(self, queue: str) -> int:
+        """How many nobody has in hand; raises QueueRefused, BusAway."""
+        return await self._aside(queue, partial(_waiting, queue=queue))
 
     def consume(self, queue: str, *, prefetch: int) -> AmqpConsumer:
         """A reader of a queue, with at most so many messages in hand."""
@@ -72,6 +74,17 @@ class AmqpBus:
     async def close(self) -> None:
         """Ends the publisher's connection, not the consumers'; a later publish makes a new one."""
         await self._line.close()
+
+    async def _aside(self, queue: str, ask: Callable[[AbstractChannel], Awaitable[T]]) -> T:
+        """Asks about a queue on a channel of its own, which a broker closes when it says no."""
+        link = await self._line.linked()
+        try:
+            async with asyncio.timeout(self._line.patience.confirm), link.connection.channel() as channel:
+                return await ask(channel)
+        except ChannelClosed as err:
+            raise QueueRefused(queue, why(err)) from None
+        except GONE as err:
+            raise await self._line.lost(link, err) from None
 
 
 class _Exchanges:
@@ -102,3 +115,8 @@ async def _declare(channel: AbstractChannel, queue: Queue) -> None:
     made = await channel.declare_queue(queue.name, durable=True, arguments=limits(queue))
     for binding in queue.bindings:
         await made.bind(await _exchange(channel, binding.exchange), binding.pattern)
+
+
+async def _waiting(channel: AbstractChannel, queue: str) -> int:
+    found = await channel.declare_queue(queue, passive=True)
+    return found.declaration_result.message_count or 0

@@ -42,6 +42,10 @@ class EmbeddedBus:
 
         await _answer(self._writer, self._writer.ask(job, is_synced=True))
 
+    async def waiting(self, queue: str) -> int:
+        """How many nobody has in hand; raises QueueRefused, BusAway."""
+        return await _answer(self._writer, self._writer.ask(partial(jobs.waiting, queue=queue)))
+
     def consume(self, queue: str, *, prefetch: int) -> "EmbeddedConsumer":
         """A reader of a queue, with at most so many messages in hand."""
         return EmbeddedConsumer(self._writer, queue, prefetch=prefetch)

@@ -66,6 +66,11 @@ def _enter(session: Session, row: QueueRow, expires_in: float | None, encoded: b
     return True
 
 
+def waiting(session: Session, queue: str) -> int:
+    """How many entries of a queue have no owner."""
+    return _ready(session, session.topology.named(queue))
+
+
 def _ready(session: Session, row: QueueRow) -> int:
     expire(session)
     (ready,) = session.connection.execute("SELECT ready FROM queues WHERE id = ?", (row.id,)).fetchone()

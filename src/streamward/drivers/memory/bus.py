@@ -61,6 +61,12 @@ class MemoryQueues:
         self.by_name: dict[str, _Kept] = {}
         self.published = 0
 
+    def named(self, queue: str) -> _Kept:
+        """The queue of that name; raises QueueRefused."""
+        if queue not in self.by_name:
+            raise QueueRefused(queue, "there is none")
+        return self.by_name[queue]
+
 
 class MemoryBus:
     """One process's way to the queues."""
@@ -86,6 +92,12 @@ class MemoryBus:
         if (there.message_ttl, there.most, there.overflow) != (wanted.message_ttl, wanted.most, wanted.overflow):
             raise QueueRefused(queue.name, "it is there with other limits")
         kept.bindings.update(queue.bindings)
+
+    async def waiting(self, queue: str) -> int:
+        """How many nobody has in hand; raises QueueRefused."""
+        kept = self._queues.named(queue)
+        kept.expire(self._queues.clock.boot())
+        return len(kept.ready)
 
     def consume(self, queue: str, *, prefetch: int) -> "MemoryConsumer":
         """A reader of a queue, with at most so many messages in hand."""
@@ -145,9 +157,7 @@ class MemoryConsumer:
             self._kept().put(*self._in_hand.popitem())
 
     def _kept(self) -> _Kept:
-        if self._queue not in self._queues.by_name:
-            raise QueueRefused(self._queue, "there is none")
-        return self._queues.by_name[self._queue]
+        return self._queues.named(self._queue)
 
     def _claim(self, at_most: int) -> list[Delivery]:
         kept = self._kept()
