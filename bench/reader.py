@@ -26,7 +26,7 @@ import av
 
 from streamward.drivers import camera
 from streamward.drivers.addresses import CameraAddress
-from streamward.drivers.decoder import Decoder
+from streamward.drivers.decoder import Decoder, decoder_for
 from streamward.drivers.rounds import Rounds
 from streamward.model.address_policy import AddressPolicy, parse_network
 from streamward.model.detection import Detections
@@ -92,9 +92,9 @@ class Line:
     pipeline: Pipeline | None
     tally: Tally
 
-    def playing(self, codec: VideoCodec) -> None:
+    def playing(self, codec: VideoCodec | None) -> None:
         if self.pipeline is not None:
-            self.pipeline.restart(self.camera_id, Decoder(codec))
+            self.pipeline.restart(self.camera_id, decoder_for(codec))
 
     def unit(self, unit: ArrivedUnit) -> None:
         if self.pipeline is None:

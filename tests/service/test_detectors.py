@@ -57,6 +57,11 @@ def test_the_built_in_detector_has_a_name_and_is_loaded_once():
     assert load_detector("colour") is load_detector("colour")
 
 
+def test_one_built_in_detector_sees_nothing():
+    detector = load_detector("null")
+    assert detector.detect(np.full((detector.size.height, detector.size.width, 3), 255, np.uint8)) == ()
+
+
 @pytest.mark.parametrize("name", ["anybodys_detectors:find", "offered"])
 def test_any_function_of_a_picture_is_a_detector(name):
     detector = load_detector(name)
@@ -78,7 +83,7 @@ def test_a_detector_says_what_size_it_wants_to_be_shown(name, size):
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("colur", "it is not colour, no package offers it, and it is no module:function"),
+        ("colur", "it is not colour or null, no package offers it, and it is no module:function"),
         ("no_such_module:find", "ModuleNotFoundError: No module named 'no_such_module'"),
         ("anybodys_detectors:lost", "AttributeError: module 'anybodys_detectors' has no attribute 'lost'"),
         ("broken_detectors:find", "ZeroDivisionError: division by zero"),

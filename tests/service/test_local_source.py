@@ -10,7 +10,7 @@ import av
 import pytest
 
 from streamward.drivers.addresses import CameraAddress
-from streamward.drivers.decoder import Decoder
+from streamward.drivers.decoder import decoder_for
 from streamward.model.address_policy import AddressPolicy
 from streamward.model.source_url import NETWORK, SourceKind, parse
 from streamward.model.stream_error import StreamErrorCode
@@ -42,7 +42,7 @@ def at(path: Path | str, *, kind: SourceKind = SourceKind.FILE, addresses: Addre
 
 
 def decoded(ear: Any) -> int:
-    decoder = Decoder(ear.codecs[0])
+    decoder = decoder_for(ear.codecs[0])
     frames = (frame for unit in ear.units for frame in decoder.decode(unit.content, is_keyframe=unit.is_keyframe))
     return sum(1 for _ in frames)
 

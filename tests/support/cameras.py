@@ -18,12 +18,12 @@ class Ear:
     """Keeps what it hears."""
 
     def __init__(self) -> None:
-        self.codecs: list[VideoCodec] = []
+        self.codecs: list[VideoCodec | None] = []
         self.units: list[ArrivedUnit] = []
         self.troubles: list[StreamFailure] = []
         self._news = News()
 
-    def playing(self, codec: VideoCodec) -> None:
+    def playing(self, codec: VideoCodec | None) -> None:
         self.codecs.append(codec)
 
     def unit(self, unit: ArrivedUnit) -> None:

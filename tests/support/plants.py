@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from streamward.drivers import camera
 from streamward.drivers.addresses import CameraAddress
-from streamward.drivers.decoder import Decoder
+from streamward.drivers.decoder import decoder_for
 from streamward.drivers.detectors.colour import ColourDetector
 from streamward.drivers.rounds import Rounds
 from streamward.leases.fence import Stamp
@@ -94,7 +94,7 @@ class CameraPlant:
         parts = WorkerParts(
             clock=self._clock,
             detector=lambda _name: ColourDetector(),
-            decoder=Decoder,
+            decoder=decoder_for,
             dial=self._dial,
             login=self._login,
             logins=LocalLogins(clock=self._clock) if login is None else login.logins,

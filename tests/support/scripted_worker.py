@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
-from streamward.drivers.decoder import Decoder
+from streamward.drivers.decoder import decoder_for
 from streamward.drivers.detectors.colour import ColourDetector
 from streamward.leases.fence import Stamp
 from streamward.model.detection import Detections
@@ -158,7 +158,7 @@ class Plant:
             clock=SystemClock(),
             detector=self._detector,
             watchdogs=[self.watchdog],
-            decoder=Decoder,
+            decoder=decoder_for,
             dial=self._dial,
             login=self._login,
             logins=LocalLogins(clock=SystemClock()),

@@ -9,7 +9,7 @@ from pathlib import Path
 import av
 import pytest
 
-from streamward.drivers.decoder import Decoder
+from streamward.drivers.decoder import decoder_for
 from streamward.model.stream_error import StreamErrorCode
 from streamward.model.video import VideoCodec
 from streamward.runtime.clock import SystemClock
@@ -20,7 +20,7 @@ from tests.support.recorders import ADA, WRONG, a_recorder
 
 
 def decoded(ear: Ear) -> int:
-    decoder = Decoder(ear.codecs[0])
+    decoder = decoder_for(ear.codecs[0])
     whole = [unit for unit in ear.units if not unit.is_damaged]
     frames = sum(1 for unit in whole for _ in decoder.decode(unit.content, is_keyframe=unit.is_keyframe))
     assert decoder.corrupt == 0

@@ -2,7 +2,7 @@
 
 Every step of a dial has its time, and all together `DIAL_WITHIN`; what blocks is cut by closing the socket. A session
 that was set up is given back on every way out that still runs code. Files and devices of this host, where a site allows
-them, are `drivers/local.py`'s.
+them, are `drivers/local.py`'s, and empty pictures `drivers/null.py`'s.
 
 Guaranteed: no connection to an address that the site does not allow, whatever a name resolves to and however often it
 changes; nothing of a credential in what is told.
@@ -17,7 +17,7 @@ import ssl
 from dataclasses import replace
 from pathlib import Path
 
-from streamward.drivers import local
+from streamward.drivers import local, null
 from streamward.drivers.addresses import CameraAddress, resolved
 from streamward.drivers.rounds import Rounds
 from streamward.drivers.rtsp import DialFailed, RtspConnection
@@ -30,6 +30,7 @@ CONNECT_WITHIN = 4.5  # seconds for each of: connect, shake hands
 DIAL_WITHIN = 7.5  # seconds until the camera plays
 HANGS_UP_WITHIN = 0.2  # seconds: who is there does not
 PROBE_WITHIN = 1.0  # seconds for the probe after a dial that was cut
+_HERE = {SourceKind.FILE: local.watch, SourceKind.DEVICE: local.watch, SourceKind.NULL: null.watch}
 _NO_ANSWER = {errno.EHOSTUNREACH, errno.EHOSTDOWN, errno.ENETUNREACH, errno.ETIMEDOUT}
 
 _REFUSED = StreamFailure(code=StreamErrorCode.TCP_REFUSED, detail="the connection was refused", is_unreachable=True)
@@ -60,7 +61,7 @@ async def watch(
     if camera.url.kind not in camera.addresses.kinds:
         return _FORBIDDEN_KIND
     if camera.url.kind not in NETWORK:
-        return await local.watch(camera.url, listener, clock=clock)
+        return await _HERE[camera.url.kind](camera.url, listener, clock=clock)
     connection: RtspConnection | None = None
     try:
         async with asyncio.timeout(DIAL_WITHIN):

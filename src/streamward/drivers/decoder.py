@@ -7,6 +7,7 @@ import av
 from av.error import FFmpegError
 from av.video.reformatter import Interpolation, VideoReformatter
 
+from streamward.drivers.null import NullDecoder
 from streamward.model.video import VideoCodec
 from streamward.vision.detector import Size
 
@@ -59,6 +60,11 @@ class Decoder:
         self.corrupt += any(frame.is_corrupt for frame in frames)  # it is shown with what could be made of it
         for frame in frames:
             yield DecodedFrame(frame, self._reformatter)
+
+
+def decoder_for(codec: VideoCodec | None) -> Decoder | NullDecoder:
+    """A decoder of that codec; None: of pictures that are empty."""
+    return NullDecoder() if codec is None else Decoder(codec)
 
 
 def _context(codec: VideoCodec) -> av.VideoCodecContext:

@@ -30,6 +30,7 @@ class SourceKind(StrEnum):
     RTSPS = "rtsps"
     FILE = "file"  # a file of the runner's host
     DEVICE = "device"  # a camera that is plugged into it
+    NULL = "null"  # nothing: empty pictures at an even pace
 
 
 NETWORK = frozenset({SourceKind.RTSP, SourceKind.RTSPS})  # what every site allows

@@ -14,8 +14,8 @@ MOST_ADDED = 1_000_000
 
 DialCapacity = Annotated[int, msgspec.Meta(ge=1, le=10_000)]
 DialRate = Annotated[float, msgspec.Meta(gt=0, le=1_000_000, description="tokens per minute")]
-LocalKind = Literal["device", "file"]
-LOCAL_KINDS: tuple[LocalKind, ...] = ("device", "file")
+LocalKind = Literal["device", "file", "null"]
+LOCAL_KINDS: tuple[LocalKind, ...] = ("device", "file", "null")
 NetworkText = Annotated[str, msgspec.Meta(max_length=64, description="a network like 10.20.0.0/16, or an address")]
 
 

@@ -17,7 +17,7 @@ class Line:
         self,
         watcher: Watcher,
         pipeline: Pipeline,
-        decoder: Callable[[VideoCodec], FrameDecoder],
+        decoder: Callable[[VideoCodec | None], FrameDecoder],
         dialed: Callable[[CameraId], None],
     ) -> None:
         self._watcher = watcher
@@ -25,7 +25,7 @@ class Line:
         self._decoder = decoder
         self._dialed = dialed
 
-    def playing(self, codec: VideoCodec) -> None:
+    def playing(self, codec: VideoCodec | None) -> None:
         self._pipeline.restart(self._watcher.camera_id, self._decoder(codec))
         self._watcher.connected()
         self._dialed(self._watcher.camera_id)

@@ -77,7 +77,7 @@ class WorkerParts:
 
     clock: Clock
     detector: Callable[[str], Detector]  # by its name; may take long; raises DetectorUnusable
-    decoder: Callable[[VideoCodec], FrameDecoder]
+    decoder: Callable[[VideoCodec | None], FrameDecoder]
     dial: Dial
     login: Callable[[Source], LoginId | None]
     logins: Logins

@@ -209,7 +209,7 @@ class Worker:
         decoder = partial(self._decoder, CameraId(source.camera_uuid))
         return lambda watcher: self._parts.dial(source, Line(watcher, self._pipeline, decoder, self._dialed))
 
-    def _decoder(self, camera_id: CameraId, codec: VideoCodec) -> FrameDecoder:
+    def _decoder(self, camera_id: CameraId, codec: VideoCodec | None) -> FrameDecoder:
         decoder, board = self._parts.decoder(codec), self._parts.board
         return decoder if board is None else BlamedDecoder(decoder, camera_id, board=board)
 

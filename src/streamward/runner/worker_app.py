@@ -29,7 +29,7 @@ from streamward.drivers import addresses, camera
 from streamward.drivers.addresses import CameraAddress
 from streamward.drivers.buses import open_bus
 from streamward.drivers.control_plane import ControlPlane
-from streamward.drivers.decoder import Decoder
+from streamward.drivers.decoder import decoder_for
 from streamward.drivers.detectors.loading import load_detector
 from streamward.drivers.key_pair import StoredIdentity
 from streamward.drivers.objects import open_store
@@ -275,7 +275,7 @@ def _parts(shell: _Shell, sink: BusSink) -> WorkerParts:
     return WorkerParts(
         clock=clock,
         detector=load_detector,
-        decoder=Decoder,
+        decoder=decoder_for,
         dial=dial,
         login=_login,
         logins=shell.logins,

@@ -10,8 +10,8 @@ from streamward.vision.lane import ArrivedUnit
 class CameraListener(Protocol):
     """Hears one connection of a camera; called in the event loop, and must not wait."""
 
-    def playing(self, codec: VideoCodec) -> None:
-        """Pictures of that codec come from now on."""
+    def playing(self, codec: VideoCodec | None) -> None:
+        """Pictures of that codec come from now on; None: empty ones, that need no decoding."""
         ...
 
     def unit(self, unit: ArrivedUnit) -> None:

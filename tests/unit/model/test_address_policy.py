@@ -123,5 +123,5 @@ def test_an_allow_list_of_one_lets_no_other_through(address, other):
 
 def test_a_policy_is_described_by_what_it_says():
     policy = AddressPolicy(deny=(parse_network("10.1.2.3"),), kinds=frozenset(SourceKind))
-    assert policy.described() == {"deny": ["10.1.2.3/32"], "kinds": ["device", "file"]}
+    assert policy.described() == {"deny": ["10.1.2.3/32"], "kinds": ["device", "file", "null"]}
     assert AddressPolicy().described() == {}

@@ -37,7 +37,7 @@ REFUSED = {
     UrlFault.CHARACTER: ["rtsp://ho st/", "rtsp://host/\n", "rtsp://host/\x00", "\trtsp://host", "rtsp://a\\@b/", "rtsp://é/"],
     UrlFault.ESCAPE: ["rtsp://a:%@h", "rtsp://a%zz@h", "rtsp://a:%0d@h", "rtsp://h/%0A", "rtsp://h/%7f", "rtsp://%ff@h"],
     UrlFault.SCHEME: ["", "host", "http://a@b@c", "rtsp:host", "rtsp:/host", "//host/a", "javascript://x", "rtspx://h"],
-    UrlFault.KIND: ["file:///a", "device:///dev/video0"],
+    UrlFault.KIND: ["file:///a", "device:///dev/video0", "null:///a"],
     UrlFault.USERINFO: ["rtsp://a@b@c", "rtsp://a:p@ss@h", "rtsp://@h", "rtsp://u:1/2@h", "rtsp://h/?a@b", "rtsp://u:1?2@h"],
     UrlFault.HOST: ["rtsp://", "rtsp:///a", "rtsp://u@", "rtsp://:554", "rtsp://h.", "rtsp://-h", "rtsp://a..b", "rtsp://[::1",
                     "rtsp://::1/", "rtsp://%61/", "rtsp://a,b", "rtsp://" + "a" * 64,

@@ -1,6 +1,6 @@
 """Detectors by their names: the built-in one, those that installed packages offer, and any Python function.
 
-    colour                          built in
+    colour, null                    built in; the latter sees nothing
     <name>                          an entry point of the group `streamward.detectors` in an installed package
     package.module:function         that function: a picture (height × width × 3, red, green and blue) → Detections
 
@@ -16,10 +16,11 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from streamward.drivers.detectors.colour import ColourDetector
+from streamward.drivers.null import NullDetector
 from streamward.model.detection import Detections
 from streamward.vision.detector import Detector, DetectorUnusable, Size, checked
 
-BUILT_IN = "colour"
+BUILT_IN: dict[str, Callable[[], Detector]] = {"colour": ColourDetector, "null": NullDetector}
 GROUP = "streamward.detectors"
 DEFAULT_SIZE = Size(640, 360)
 _LARGEST = 4096  # pixels across or down
@@ -40,8 +41,8 @@ class FunctionDetector:
 @cache
 def load_detector(name: str) -> Detector:
     """The detector of that name, loaded once for each process; raises DetectorUnusable."""
-    if name == BUILT_IN:
-        return ColourDetector()
+    if name in BUILT_IN:
+        return BUILT_IN[name]()
     try:
         found = _found(name)
         made = found() if isinstance(found, type) else found
@@ -65,7 +66,9 @@ def _found(name: str) -> Any:
         return found
     offered = entry_points(group=GROUP, name=name)
     if not offered:
-        raise DetectorUnusable(name, f"it is not {BUILT_IN}, no package offers it, and it is no module:function")
+        raise DetectorUnusable(
+            name, f"it is not {' or '.join(BUILT_IN)}, no package offers it, and it is no module:function"
+        )
     return next(iter(offered)).load()
 
 
