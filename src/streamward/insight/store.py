@@ -94,7 +94,7 @@ class Closed:
 
     batch: Sealed  # with exactly the detections that are its own
     is_new: bool  # by this call; otherwise it was closed before, and claimed nothing more
-    left: tuple[int, ...] = ()  # named in it, in no batch, and not claimed: to be added again
+    left: tuple[Loose, ...] = ()  # named in it, in no batch, and not claimed: to be added again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,4 +192,8 @@ class OpenBatches(Protocol):
 
     async def next_due(self, tenant_id: TenantId) -> datetime | None:
         """When the next is due, if nothing more comes; None: none is open."""
+        ...
+
+    async def began(self) -> str:
+        """Another text whenever it may have lost everything since the last time; raises IndexAway."""
         ...

@@ -56,6 +56,11 @@ class DetectionBatch(Message, frozen=True):
 Kind = Literal["detection.new", "detection.alert", "detection.batch"]  # an alert has the body of `detection.new`
 
 
+def routing_key(batch: Sealed) -> str:
+    """Whose batch it is: `analysis.<tenant>.<camera>`."""
+    return f"analysis.{batch.tenant_id}.{batch.camera_id}"
+
+
 def analysis_request(batch: Sealed) -> AnalysisRequest:
     """The pipeline started with the frame of the first detection, and so did the batch."""
     return AnalysisRequest(
