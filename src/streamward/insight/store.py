@@ -14,7 +14,7 @@ batches then open anew from what is stored, and a batch that is closed already c
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from streamward.insight.batch import BatchId, Lane, Limits, Sealed, Sighting
@@ -22,6 +22,8 @@ from streamward.insight.rules import Rules
 from streamward.model.detection import Detection
 from streamward.model.errors import StreamwardError
 from streamward.model.ids import CameraId, Generation, Incarnation, RunnerId, SiteId, TenantId
+
+CLOSING_FOR = timedelta(seconds=300)  # S2-19: who sealed a batch and has not written it down by then will not
 
 
 class IndexAway(StreamwardError):
@@ -150,15 +152,30 @@ class RuleBook(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Addition:
+    """Detections of one camera that come together."""
+
+    tenant_id: TenantId
+    camera_id: CameraId
+    sightings: Sequence[Sighting]
+    lane: Lane
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
     """What adding to the index did."""
 
     batch_ids: tuple[BatchId, ...]  # where each went, in the order in which they were offered
-    sealed: tuple[Sealed, ...]  # what is over by that: to be closed by who added
+    sealed: tuple[Sealed, ...]  # what is over: to be closed by who added
 
 
 class OpenBatches(Protocol):
-    """The index of open batches. Every call is all or nothing, and may be repeated."""
+    """The index of open batches. Every call is all or nothing, and may be repeated.
+
+    Who adds what is here already is told again of all that is sealed of that camera and not forgotten: the answer to
+    the first try may have been lost.
+    """
 
     async def add(
         self,
@@ -176,18 +193,22 @@ class OpenBatches(Protocol):
         """
         ...
 
+    async def add_all(self, additions: Sequence[Addition], *, now: datetime) -> list[Placed]:
+        """Adds for many cameras in one go, in this order; raises IndexAway, and then any of them may have happened."""
+        ...
+
     async def add_urgent(
         self, tenant_id: TenantId, camera_id: CameraId, sighting: Sighting, *, now: datetime
     ) -> Placed:
-        """A batch of one, sealed at once; one that is in a batch already stays there, and nothing is sealed."""
+        """A batch of one, sealed at once; one that is in an open batch already stays there, and nothing is sealed."""
         ...
 
     async def seal_due(self, tenant_id: TenantId, *, now: datetime, limit: int) -> list[Sealed]:
-        """Seals what is due, most overdue first, and adopts what was sealed long ago and never forgotten."""
+        """Adopts what was sealed `CLOSING_FOR` ago and never forgotten, then seals what is due, most overdue first."""
         ...
 
     async def forget(self, tenant_id: TenantId, batches: Sequence[Sealed]) -> None:
-        """They are written down."""
+        """They are written down. One that is not sealed here is left alone: it will be, and then claims nothing."""
         ...
 
     async def next_due(self, tenant_id: TenantId) -> datetime | None:
