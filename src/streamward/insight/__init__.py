@@ -3,5 +3,7 @@
 batch.py     when a batch opens, what joins it, when it is full, due, sealed
 urgency.py   what cannot wait for its batch
 rules.py     the numbers, per tenant
+analysis.py  what is said of a closed batch, by whom, and what is counted in it
+summary.py   the analyst that needs nobody: counts, and a risk by rules
 store.py     what is asked of the database, which is the truth, and of the index of open batches
 """
