@@ -61,6 +61,7 @@ class Blind:
     """Sees nothing: what it would cost is not the question."""
 
     size = SIZE
+    keeps_shape = False
 
     def detect(self, _image: Any) -> Detections:
         return ()

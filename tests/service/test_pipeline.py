@@ -73,6 +73,7 @@ class Blind:
     """A detector that sees nothing."""
 
     size = Size(32, 18)
+    keeps_shape = False
 
     def detect(self, _image: Any) -> Detections:
         return ()

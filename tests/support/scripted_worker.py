@@ -112,6 +112,7 @@ class Looking:
     name: str
     shown: list[str]
     size = ColourDetector.size
+    keeps_shape = False
 
     def detect(self, image: Any) -> Detections:
         self.shown.append(self.name)

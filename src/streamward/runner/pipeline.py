@@ -24,7 +24,7 @@ from streamward.model.ids import CameraId
 from streamward.model.stream_error import StreamErrorCode
 from streamward.runner.mailbox import Mailbox
 from streamward.runtime.clock import Clock
-from streamward.vision.detector import Detector, Size, enlarged
+from streamward.vision.detector import Detector, Size, enlarged, shown_size
 from streamward.vision.lane import ArrivedUnit, Lane
 from streamward.vision.sampling import Sampler
 from streamward.vision.watchdog import Seen, ShownFrame, StatusUpdate, Watchdog
@@ -57,6 +57,7 @@ class _Shown:
     frame: int
     arrived_at: float
     image: Any
+    size: Size
     sent: Size
 
 
@@ -183,8 +184,9 @@ class Pipeline:
         track.sampler, is_wanted = track.sampler.admit(arrived_at)
         if not is_wanted:
             return
-        image = frame.fitted(track.detector.size)
-        shown = _Shown(frame=track.frames, arrived_at=arrived_at, image=image, sent=frame.size)
+        size = shown_size(track.detector, frame.size)
+        image = frame.fitted(size)
+        shown = _Shown(frame=track.frames, arrived_at=arrived_at, image=image, size=size, sent=frame.size)
         with track.lock:
             is_first = track.lane.show(shown)
         if is_first:
@@ -201,7 +203,7 @@ class Pipeline:
         self._mailbox.post(self._watchdog.on_model_inference_started, frame)
         began = self._clock.boot()
         try:
-            found = track.zones.admit(track.detector.detect(shown.image), track.detector.size)
+            found = track.zones.admit(track.detector.detect(shown.image), shown.size)
         except Exception as error:  # noqa: BLE001 - a detector is anybody's function; the other cameras go on
             self._failed(track, StreamErrorCode.DETECTOR_FAILED, _described(error))
             return
@@ -209,7 +211,7 @@ class Pipeline:
             camera_id=track.camera_id,
             frame=shown.frame,
             arrived_at=shown.arrived_at,
-            detections=enlarged(found, shown=track.detector.size, sent=shown.sent),
+            detections=enlarged(found, shown=shown.size, sent=shown.sent),
             inference_s=self._clock.boot() - began,
             picture=zlib.crc32(shown.image),
         )

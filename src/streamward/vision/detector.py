@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from math import isfinite
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from streamward.model.detection import Box, Detection, Detections
 from streamward.model.errors import StreamwardError
@@ -38,18 +38,47 @@ class Size:
     width: int
     height: int
 
+    def within(self, room: "Size") -> "Size":
+        """As large as fits into that room, with its own shape; at least a pixel."""
+        scale = min(room.width / self.width, room.height / self.height)
+        return Size(max(1, round(self.width * scale)), max(1, round(self.height * scale)))
+
 
 class Detector(Protocol):
-    """Looks at pictures of one size, red, green and blue, one at a time."""
+    """Looks at pictures, red, green and blue, one at a time."""
 
     @property
     def size(self) -> Size:
         """What it wants to be shown."""
         ...
 
+    @property
+    def keeps_shape(self) -> bool:
+        """Whether that is only the room that a picture has, which keeps its own shape; else it is stretched to it."""
+        ...
+
     def detect(self, image: Any) -> Detections:
         """What it sees, in that picture's own pixels."""
         ...
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """A detector that goes by what it saw before, and so can serve one camera only."""
+
+    def for_camera(self) -> Detector:
+        """One for one camera."""
+        ...
+
+
+def for_camera(detector: Detector) -> Detector:
+    """The detector that a camera is given: that of all, or one of its own."""
+    return detector.for_camera() if isinstance(detector, Remembering) else detector
+
+
+def shown_size(detector: Detector, sent: Size) -> Size:
+    """In which size a detector is shown what a camera sent."""
+    return sent.within(detector.size) if detector.keeps_shape else detector.size
 
 
 def enlarged(seen: Detections, *, shown: Size, sent: Size) -> Detections:

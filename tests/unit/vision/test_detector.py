@@ -5,8 +5,48 @@ from typing import Any
 import numpy as np
 import pytest
 
-from streamward.model.detection import Box, Detection
-from streamward.vision.detector import AnswerUnusable, DetectorUnusable, Size, checked, enlarged
+from streamward.model.detection import Box, Detection, Detections
+from streamward.vision.detector import (
+    AnswerUnusable,
+    DetectorUnusable,
+    Size,
+    checked,
+    enlarged,
+    for_camera,
+    shown_size,
+)
+
+
+class Eye:
+    """A detector for pictures of one size, or of one room."""
+
+    size = Size(640, 640)
+
+    def __init__(self, *, keeps_shape: bool = False) -> None:
+        self.keeps_shape = keeps_shape
+
+    def detect(self, _image: Any) -> Detections:
+        return ()
+
+
+class Remembering(Eye):
+    def for_camera(self) -> Eye:
+        return Eye()
+
+
+@pytest.mark.parametrize(
+    ("sent", "shown"),
+    [(Size(1280, 720), Size(640, 360)), (Size(810, 1080), Size(480, 640)), (Size(8000, 1), Size(640, 1))],
+)
+def test_a_picture_keeps_its_shape_where_a_detector_wants_that(sent, shown):
+    assert shown_size(Eye(keeps_shape=True), sent) == shown
+    assert shown_size(Eye(), sent) == Size(640, 640)
+
+
+def test_a_detector_that_remembers_is_another_one_for_each_camera():
+    shared, remembering = Eye(), Remembering()
+    assert for_camera(shared) is shared
+    assert for_camera(remembering) is not for_camera(remembering)
 
 
 def test_what_was_seen_small_is_told_large():

@@ -1,12 +1,12 @@
 """Finds the things of the simulated cameras by their colours: no weights, a millisecond, and exact to a few pixels."""
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from streamward.model.detection import Box, Detection, Detections
+from streamward.drivers.detectors.blobs import blobs
+from streamward.model.detection import Detection, Detections
 from streamward.vision.detector import Size
 
 LABELS = ("person", "car", "bicycle")  # red, green, blue
@@ -14,18 +14,11 @@ _VIVID = 70  # the least difference between a thing's colour and grey
 _SMALLEST = 12  # pixels
 
 
-class _Run(NamedTuple):
-    """Pixels beside each other in one row."""
-
-    y: int
-    x1: int
-    x2: int
-
-
 class ColourDetector:
     """The built-in detector."""
 
     size = Size(320, 180)
+    keeps_shape = False
 
     def detect(self, image: NDArray[Any]) -> Detections:
         """Every vivid blob; how much of its box it fills is how sure this is."""
@@ -39,45 +32,5 @@ class ColourDetector:
         return tuple(
             Detection(label, round(pixels / box.area, 3), box)
             for label, mask in zip(LABELS, masks, strict=True)
-            for box, pixels in _blobs(vivid & mask)
+            for box, pixels in blobs(vivid & mask, smallest=_SMALLEST)
         )
-
-
-def _blobs(mask: NDArray[np.bool_]) -> Iterator[tuple[Box, int]]:
-    """Boxes around pixels that touch, and how many there are."""
-    runs = [_Run(int(y), x1, x2) for y in np.flatnonzero(mask.any(axis=1)) for x1, x2 in _spans(mask[y])]
-    groups: dict[int, list[_Run]] = {}
-    for run, number in zip(runs, _joined(runs), strict=True):
-        groups.setdefault(number, []).append(run)
-    for group in groups.values():
-        pixels = sum(run.x2 - run.x1 for run in group)
-        if pixels >= _SMALLEST:
-            yield Box(min(run.x1 for run in group), group[0].y, max(run.x2 for run in group), group[-1].y + 1), pixels
-
-
-def _joined(runs: list[_Run]) -> list[int]:
-    """For each run the number of the group that it belongs to; runs come row by row."""
-    leads = list(range(len(runs)))
-
-    def lead(number: int) -> int:
-        while leads[number] != number:
-            leads[number] = number = leads[leads[number]]
-        return number
-
-    first = 0  # of the row above
-    for number, run in enumerate(runs):
-        while runs[first].y < run.y - 1:
-            first += 1
-        for other in range(first, number):
-            above = runs[other]
-            if above.y >= run.y:
-                break
-            if above.x1 < run.x2 and run.x1 < above.x2:
-                leads[lead(number)] = lead(other)
-    return [lead(number) for number in range(len(runs))]
-
-
-def _spans(row: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
-    edges = np.flatnonzero(np.diff(np.concatenate(([0], row.view(np.int8), [0]))))
-    for place in range(0, len(edges), 2):
-        yield int(edges[place]), int(edges[place + 1])
