@@ -76,9 +76,9 @@ $(VENV)/.run: pyproject.toml | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[control,vision,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[control,vision,litert,onnx,dev]'
 	@touch $@ $(VENV)/.run
 
 $(VENV)/.bench: pyproject.toml | $(VENV)/.dev
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[control,vision,dev,bench]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[control,vision,litert,onnx,dev,bench]'
 	@touch $@

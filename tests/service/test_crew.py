@@ -23,6 +23,7 @@ from tests.support.nursery import Nursery
 
 SHARD = ShardId("shard-0")
 CONFIG = ShardConfig(runner_id="r1", shard_id=SHARD, sources=[])
+UNKNOWN = ShardConfig(runner_id="r1", shard_id=SHARD, sources=[], detector="nobody-has-this")
 
 
 class Host:
@@ -90,19 +91,20 @@ async def test_a_spare_loads_one_make_after_the_other_and_each_once():
         seat = await host.crew.start(None, CONFIG)
         worker = await Channel.over(host.nursery.ends[1])
         for make in (1, 1):  # while it still loads the first one
-            seat.warm(make, "nobody-has-this", now=1.0)
+            seat.warm(make, UNKNOWN, now=1.0)
         assert (seated(seat).loading, seated(seat).loaded) == (0, None)
         await host.hears(worker, Warmed())
         assert (seated(seat).loading, seated(seat).loaded) == (None, 0)
         for make in (1, 1):
-            seat.warm(make, "nobody-has-this", now=2.0)
+            seat.warm(make, UNKNOWN, now=2.0)
         await host.hears(worker, Warmed(problem="it is not there"))
         assert (seated(seat).loading, seated(seat).loaded) == (None, None)
-        seat.warm(1, "nobody-has-this", now=3.0)
-        seat.warm(0, "colour", now=4.0)
+        seat.warm(1, UNKNOWN, now=3.0)
+        seat.warm(0, CONFIG, now=4.0)
         async with asyncio.timeout(60):
             orders = [worker_link.read_order(await worker.receive() or b"") for _ in range(3)]
-        assert orders == [Warm(detector="colour"), Warm(detector="nobody-has-this"), Warm(detector="colour")]
+        names = ["colour", "nobody-has-this", "colour"]
+        assert orders == [Warm(detector=name, models=CONFIG.models) for name in names]
         await worker.close()
 
 

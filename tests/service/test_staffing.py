@@ -19,7 +19,7 @@ async def asked(host: Host) -> Channel:
         await asyncio.sleep(0)
     end = await Channel.over(host.nursery.ends[1])
     order = worker_link.read_order(await end.receive() or b"")
-    assert order == Warm(detector="colour")
+    assert order == Warm(detector="colour", models="data/models")
     return end
 
 

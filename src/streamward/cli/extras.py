@@ -16,11 +16,14 @@ MODULES = {
         "uvloop",
     ),
     "vision": ("av", "numpy"),
+    "litert": ("ai_edge_litert",),
+    "onnx": ("onnxruntime",),
 }
+_EITHER = ("control", "vision")  # bring what only others need
 
 
 def remedy(module: str) -> str:
-    """What to install; what only others need comes with either."""
+    """What to install."""
     package = module.partition(".")[0]
-    extras = [extra for extra, modules in MODULES.items() if package in modules] or MODULES
+    extras = [extra for extra, modules in MODULES.items() if package in modules] or _EITHER
     return f"install streamward[{','.join(extras)}]"

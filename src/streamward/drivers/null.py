@@ -64,6 +64,7 @@ class NullDetector:
     """Sees nothing, in no time."""
 
     size = Size(1, 1)
+    keeps_shape = False
 
     def detect(self, _image: Any) -> Detections:
         return ()

@@ -26,8 +26,10 @@ PlainUrl = Annotated[
 DetectorName = Annotated[
     str,
     msgspec.Meta(
-        pattern=r"^[A-Za-z0-9_-]{1,64}$(?!\n)|^[A-Za-z0-9_.]{1,256}:[A-Za-z0-9_.]{1,256}$(?!\n)",
-        description="`colour`, a name that an installed package offers, or `package.module:function`",
+        pattern=r"^[A-Za-z0-9_-]{1,64}$(?!\n)|^[A-Za-z0-9_.]{1,256}:[A-Za-z0-9_.]{1,256}$(?!\n)"
+        r"|^[^:\x00-\x1f]{0,512}[./][^:\x00-\x1f]{1,512}$(?!\n)",
+        description="`colour`, the name of a model or of what an installed package offers, the path of a model, "
+        "or `package.module:function`",
     ),
 ]
 
@@ -143,6 +145,7 @@ class ShardConfig(Message, frozen=True):
     readiness_quorum_pct: Annotated[int, msgspec.Meta(ge=1, le=100)] = 80
     grace_timeout_s: Annotated[float, msgspec.Meta(gt=0, le=600)] = 10.0
     data: str = "data"  # folder of spools and, without a broker, of the event bus
+    models: str = "data/models"  # folder of model files
     spool_bytes: Annotated[int, msgspec.Meta(ge=1 << 20, le=1 << 40)] = 256 << 20
     port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 0  # of its HTTP on loopback; 0: any that is free
     api_secret: ClearText | None = None  # by which it may be drained over HTTP; null: one is made

@@ -52,6 +52,7 @@ class Warm(Message, frozen=True, tag="warm"):
     """Manager: load this detector, for a shard will come; answered by Warmed."""
 
     detector: DetectorName
+    models: str  # folder of model files
 
 
 class Begin(Message, frozen=True, tag="begin"):

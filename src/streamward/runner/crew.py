@@ -84,12 +84,12 @@ class Seat:
     warmed: "asyncio.Future[str | None] | None" = None  # why its first detector cannot be had
     cameras: dict[CameraId, Running] = field(default_factory=dict)
 
-    def warm(self, make: int, detector: str, *, now: float) -> None:
+    def warm(self, make: int, config: ShardConfig, *, now: float) -> None:
         """The spare loads a make's detector, unless it still loads another or was told to before."""
         if self.warmth is None or (self.warmth.is_over and self.warmth.make != make):
             self.warmth = Warmth(make)
             self.heard_at = now
-            self.tell(Warm(detector=detector))
+            self.tell(Warm(detector=config.detector, models=config.models))
 
     def begin(self, shard_id: ShardId, config: ShardConfig, *, now: float) -> None:
         """The spare, or one that was just born, takes a shard; how long it waited for that says nothing about it."""
@@ -254,7 +254,7 @@ class Crew:
         seat.listening = asyncio.get_running_loop().create_task(self._listen(seat), name=f"worker {born.number}")
         if shard_id is None:
             seat.warmed = asyncio.get_running_loop().create_future()
-            seat.warm(make, config.detector, now=now)
+            seat.warm(make, config, now=now)
         else:
             seat.begin(shard_id, config, now=now)
         return seat

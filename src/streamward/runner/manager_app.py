@@ -310,6 +310,7 @@ def _template(around: _Around) -> shards.ShardConfig:
         readiness_quorum_pct=settings.readiness_quorum_pct,
         grace_timeout_s=settings.runner.grace_s,
         data=str(settings.data.absolute()),
+        models=str(settings.models_folder.absolute()),
         log=shards.LogLines(format=settings.log.format, level=settings.log.level),
     )
 

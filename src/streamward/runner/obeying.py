@@ -5,6 +5,7 @@ When the channel ends, so does the Worker; cameras whose lease is not fed in tim
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import Protocol
 
 from streamward.leases.redialing import Pace
@@ -35,6 +36,7 @@ from streamward.vision.detector import DetectorUnusable
 
 TELL_EVERY = 0.2  # seconds
 SILENT_AT_MOST = 1.0  # seconds: who says nothing is stuck
+Load = Callable[[str, Path], object]  # a detector by its name and the folder of models; raises DetectorUnusable
 ORPHANED_FOR = 1.0  # seconds in which a Worker without a Manager ends its connections
 
 
@@ -159,14 +161,14 @@ async def _after(before: "asyncio.Task[None] | None", doing: Coroutine[None, Non
     await doing
 
 
-async def first_order(channel: Channel, load: Callable[[str], object]) -> ShardConfig | WorkerExit:
+async def first_order(channel: Channel, load: Load) -> ShardConfig | WorkerExit:
     """What to watch, or how a spare ends that nothing was begun with; loads detectors while it waits."""
     while (content := await channel.receive()) is not None:
         match worker_link.read_order(content):
-            case worker_link.Warm(detector=detector):
-                channel.send(codec.encode(Warmed(problem=_problem(load, detector))))
+            case worker_link.Warm(detector=detector, models=models):
+                channel.send(codec.encode(Warmed(problem=_problem(load, detector, models))))
             case worker_link.Begin(config=config):
-                if (problem := _problem(load, config.detector)) is None:
+                if (problem := _problem(load, config.detector, config.models)) is None:
                     return config
                 channel.send(codec.encode(Warmed(problem=problem)))
                 return WorkerExit.DETECTOR_UNUSABLE
@@ -179,9 +181,9 @@ async def first_order(channel: Channel, load: Callable[[str], object]) -> ShardC
     return WorkerExit.ORPHANED
 
 
-def _problem(load: Callable[[str], object], detector: str) -> str | None:
+def _problem(load: Load, detector: str, models: str) -> str | None:
     try:
-        load(detector)
+        load(detector, Path(models))
     except DetectorUnusable as error:
         return error.why
     return None

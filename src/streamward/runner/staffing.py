@@ -114,7 +114,7 @@ class Staffing:
         make = self._staff.rollout.spare
         for seat in self._crew.seats.values():
             if seat.shard_id is None and not seat.is_ending:
-                seat.warm(make, self._templates[make].detector, now=now)
+                seat.warm(make, self._templates[make], now=now)
 
     def warmed(self, seat: Seat, problem: str | None) -> None:
         """The spare has loaded what it was told to, or cannot; nor can one that was given a shard."""

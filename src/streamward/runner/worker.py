@@ -31,6 +31,7 @@ from streamward.runner.parts import LastWord, WorkerParts
 from streamward.runner.pipeline import FrameDecoder, Pipeline
 from streamward.runner.watcher import Watcher, WatcherSpec
 from streamward.runtime.backoff import Backoff, BackoffSpec
+from streamward.vision.detector import for_camera
 from streamward.vision.readiness import UNSEEN, is_ready
 from streamward.vision.sampling import Sampler
 from streamward.vision.speech import Speech
@@ -144,7 +145,8 @@ class Worker:
             self._failed(watcher.camera_id, failure, 0.0)
             return
         decoder = self._decoder(watcher.camera_id, VideoCodec.H264)
-        self._pipeline.add(watcher.camera_id, decoder, sampler=sampler, detector=detector, zones=zones_of(source))
+        eye = for_camera(detector)
+        self._pipeline.add(watcher.camera_id, decoder, sampler=sampler, detector=eye, zones=zones_of(source))
         await watcher.run()
 
     def _watcher(self, camera_id: CameraId, source: Source) -> Watcher:

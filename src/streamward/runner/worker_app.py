@@ -187,7 +187,7 @@ async def run_managed(end: socket.socket, *, board: Board | None = None) -> Work
 async def _working(shell: _Shell) -> AsyncIterator[_Working]:
     """A Worker at work."""
     config = shell.config
-    load_detector(config.detector)  # before anything is begun: a shard without eyes is no shard
+    load_detector(config.detector, Path(config.models))  # before anything is begun: a shard without eyes is no shard
     for source in config.sources:
         addresses.address(source)
     for each in (signal.SIGTERM, signal.SIGINT):
@@ -274,7 +274,7 @@ def _parts(shell: _Shell, sink: BusSink) -> WorkerParts:
 
     return WorkerParts(
         clock=clock,
-        detector=load_detector,
+        detector=partial(load_detector, models=Path(shell.config.models)),
         decoder=decoder_for,
         dial=dial,
         login=_login,

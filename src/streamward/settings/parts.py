@@ -255,6 +255,9 @@ class Settings(BaseSettings):
         Path | None,
         Field(description="File with the key pair of who is signed in; without it one in the home folder"),
     ] = None
+    models: Annotated[
+        Path | None, Field(description="Folder of models for detectors; without it `models` in the data folder")
+    ] = None
     control: ControlSettings = ControlSettings()
     database: DatabaseSettings = DatabaseSettings()
     amqp: AmqpSettings = AmqpSettings()
@@ -325,6 +328,11 @@ class Settings(BaseSettings):
     def key_file(self) -> Path:
         """Where the key that signs tokens lies."""
         return self.data / "keys" / "signing.pem"
+
+    @property
+    def models_folder(self) -> Path:
+        """Where models lie that detectors are made of."""
+        return self.models or self.data / "models"
 
     @property
     def identity_file(self) -> Path:

@@ -31,7 +31,13 @@ def test_the_table_has_what_the_project_asks_for(extra: str) -> None:
 
 @pytest.mark.parametrize(
     ("module", "extras"),
-    [("av", "vision"), ("numpy.linalg", "vision"), ("fastapi", "control"), ("starlette", "control,vision")],
+    [
+        ("av", "vision"),
+        ("numpy.linalg", "vision"),
+        ("fastapi", "control"),
+        ("starlette", "control,vision"),
+        ("onnxruntime", "onnx"),
+    ],
 )
 def test_the_remedy_names_the_extra(module: str, extras: str) -> None:
     assert remedy(module) == f"install streamward[{extras}]"

@@ -1,0 +1,63 @@
+"""Tries a model file in a process that may die of it: with little memory and little time.
+
+    python -m streamward.drivers.detectors.trial FILE SHA256
+
+What comes back is one line: why the file is of no use, or nothing.
+"""
+
+import contextlib
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+from streamward.drivers.detectors.refusal import ModelRefused
+
+WITHIN = 45.0  # seconds: less than a runner waits for its first Worker
+MEMORY = 6 << 30  # bytes of addresses
+LONGEST = 400  # characters of a reason
+_FOLDER = ".tried"
+
+
+def prove(file: Path, digest: str, *, proofs: Path) -> None:
+    """Returns if the file with that SHA-256 passes, or has passed before; else raises ModelRefused."""
+    proof = proofs / _FOLDER / digest
+    if proof.exists():
+        return
+    command = [sys.executable, "-m", __name__, str(file.absolute()), digest]
+    try:
+        tried = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=WITHIN, check=False)  # noqa: S603
+    except subprocess.TimeoutExpired as error:
+        raise ModelRefused(f"to load it and look at one picture takes longer than {WITHIN:.0f} s") from error
+    if tried.returncode != 0:
+        raise ModelRefused(_why(tried.returncode, tried.stdout.decode(errors="replace")))
+    with contextlib.suppress(OSError):  # then it is tried again next time
+        proof.parent.mkdir(parents=True, exist_ok=True)
+        proof.touch()
+
+
+def _why(code: int, said: str) -> str:
+    line = "".join(each for each in said.strip().rpartition("\n")[2] if each.isprintable())[:LONGEST]
+    if code < 0:
+        return f"whoever loads it is ended by signal {-code}"
+    return line or f"to try it ended with exit code {code}"
+
+
+def main(arguments: list[str]) -> int:
+    """In the process that may die."""
+    from streamward.drivers.detectors import loading  # noqa: PLC0415 - which comes to `prove` itself
+
+    for what, most in (
+        (resource.RLIMIT_AS, MEMORY),
+        (resource.RLIMIT_CPU, int(WITHIN)),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_FSIZE, 0),
+    ):
+        resource.setrlimit(what, (most, most))
+    problem = loading.tried(Path(arguments[0]), arguments[1])
+    sys.stdout.write(f"{problem or ''}\n")
+    return 0 if problem is None else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

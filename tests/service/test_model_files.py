@@ -1,0 +1,152 @@
+"""Model files by path and by name: those that are loaded, and those that never are."""
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from streamward.drivers.detectors import loading, model_file
+from streamward.drivers.detectors.loading import load_detector
+from streamward.model.detection import Box, Detection
+from streamward.vision.detector import DetectorUnusable, Size
+from tests.support import onnx_files
+from tests.support.onnx_files import a_model, more_outputs, weights_elsewhere
+
+# One car of 8 × 4 in the middle of (10, 6), of two classes.
+YOLO = np.array([[[10.0], [6.0], [8.0], [4.0], [0.1], [0.75]]], np.float32).repeat(9, axis=2)
+NAMES = "{0: 'person', 1: 'car'}"
+CAR = Detection("car", 0.75, Box(6, 4, 14, 8))
+PICTURE = np.zeros((18, 32, 3), np.uint8)
+GOOD = a_model({"output0": YOLO}, names=NAMES)
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Path:
+    pytest.importorskip("onnxruntime")
+    load_detector.cache_clear()
+    return tmp_path
+
+
+def refusal(name: str, models: Path) -> str:
+    with pytest.raises(DetectorUnusable) as refused:
+        load_detector(name, models)
+    return refused.value.why
+
+
+def test_a_model_is_a_detector_by_its_name_its_path_and_its_folder(models: Path):
+    (models / "mine").mkdir()
+    for place in ("yard.onnx", "mine/anything.onnx"):
+        (models / place).write_bytes(GOOD)
+    for name in ("yard", "mine", str(models / "yard.onnx"), str(models / "mine")):
+        detector = load_detector(name, models)
+        assert (detector.size, detector.keeps_shape) == (Size(32, 32), True)
+        assert detector.detect(PICTURE) == (CAR,)
+
+
+def test_a_file_that_passed_its_trial_is_not_tried_again(models: Path):
+    (models / "yard.onnx").write_bytes(GOOD)
+    load_detector("yard", models)
+    assert [each.name for each in (models / ".tried").iterdir()] == [model_file.digest_of(GOOD)]
+
+
+def test_a_model_that_takes_any_size_is_shown_640_across(models: Path):
+    (models / "any.onnx").write_bytes(a_model({"output0": YOLO}, picture=("n", 3, "h", "w"), names=NAMES))
+    detector = load_detector("any", models)
+    assert detector.size == Size(640, 640)
+    assert detector.detect(np.zeros((360, 640, 3), np.uint8)) == (CAR,)
+
+
+@pytest.mark.parametrize("prefix", ["", "detection_"])
+def test_an_ssd_head_is_known_by_the_names_of_its_outputs(models: Path, prefix: str):
+    box = [0.125, 0.1875, 0.25, 0.4375] if prefix else [6, 4, 14, 8]
+    outputs = {
+        f"{prefix}boxes": np.array([[box]], np.float32),
+        f"{prefix}scores": np.array([[0.75]], np.float32),
+        f"{prefix}classes": np.array([[1]], np.int64),
+    }
+    (models / "ssd.onnx").write_bytes(a_model(outputs, names=NAMES))
+    assert load_detector("ssd", models).detect(PICTURE) == (CAR,)
+
+
+@pytest.mark.parametrize("names", [None, "__import__('os').abort()", "[" * 5000, "7"])
+def test_names_that_are_none_are_not_believed(models: Path, names: str | None):
+    (models / "odd.onnx").write_bytes(a_model({"output0": YOLO}, names=names))
+    (seen,) = load_detector("odd", models).detect(PICTURE)
+    assert seen.label == "class 1"
+
+
+HOSTILE = {
+    "empty": (b"", "it is empty"),
+    "cut": (GOOD[: len(GOOD) // 2], "it is no ONNX file, or only a part of one"),
+    "picture": (b"\xff\xd8\xff\xe0" + b"jpeg" * 99, "it is no ONNX file, or only a part of one"),
+    "pickle": (b"\x80\x04\x95cos\nsystem\n", "it is a pickle or a PyTorch file"),
+    "torch": (b"PK\x03\x04" + GOOD, "it is a pickle or a PyTorch file"),
+    "elsewhere": (a_model({"o": YOLO}, extra=weights_elsewhere("../../etc/passwd")), "weights in other files"),
+    "many": (a_model({"o": YOLO}, extra=more_outputs(100_000)), "it has 100001 outputs"),
+    "foreign": (a_model({"o": YOLO}, operator="NoSuchOperator"), "onnxruntime cannot load it"),
+    "sound": (a_model({"o": YOLO}, picture=(1, 16000)), "not a picture of three colours"),
+    "huge": (a_model({"o": YOLO}, picture=(1, 3, 100_000, 8)), "it takes pictures of 8 × 100000"),
+    "nan": (a_model({"o": YOLO * np.float32("nan")}, names=NAMES), "it gives numbers that are not finite"),
+    "shape": (a_model({"o": np.zeros((3, 3), np.float32)}, names=NAMES), "it gives an array of the shape 3 × 3"),
+    "heads": (a_model({"a": YOLO, "b": YOLO}), "nobody knows how to read its 2 outputs"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_file_that_is_no_detector_is_refused_in_one_sentence(models: Path, name: str):
+    content, why = HOSTILE[name]
+    (models / f"{name}.onnx").write_bytes(content)
+    assert why in refusal(name, models)
+
+
+def test_graphs_within_graphs_end_somewhere(models: Path):
+    graph = onnx_files.text(2, "deep")
+    for _ in range(200):
+        graph = onnx_files.text(1, onnx_files.text(5, onnx_files.text(6, graph)))
+    (models / "deep.onnx").write_bytes(a_model({"o": YOLO}, extra=graph))
+    assert refusal("deep", models) == "its graphs are within graphs within graphs"
+
+
+def test_no_other_file_is_named_by_a_weight_deep_inside(models: Path):
+    inner = onnx_files.text(1, onnx_files.text(5, onnx_files.text(6, weights_elsewhere("/etc/passwd"))))
+    (models / "deep.onnx").write_bytes(a_model({"o": YOLO}, extra=inner))
+    assert "weights in other files" in refusal("deep", models)
+
+
+def test_what_brings_its_process_down_does_so_in_a_process_of_its_own(models: Path, monkeypatch: pytest.MonkeyPatch):
+    (models / "killers.py").write_text("import os\n\ndef load(content):\n    os.abort()\n")
+    offer = models / "killing-1.0.dist-info"
+    offer.mkdir()
+    (offer / "METADATA").write_text("Metadata-Version: 2.1\nName: killing\nVersion: 1.0\n")
+    (offer / "entry_points.txt").write_text("[streamward.detectors]\nkiller = killers:load\n")
+    (models / "any.killer").write_bytes(b"something")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(models), *sys.path]))
+    assert refusal(str(models / "any.killer"), models) == "whoever loads it is ended by signal 6"
+
+
+def test_a_file_that_changes_while_it_is_tried_is_refused(models: Path):
+    (models / "other.onnx").write_bytes(GOOD)
+    assert loading.tried(models / "other.onnx", "the digest before") == "it changed while it was tried"
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("none/such.onnx", "none/such.onnx cannot be read: no such file or directory"),
+        ("folder", "holds no models, and one is needed"),
+        ("./weights.bin", "no installed package reads files that end in .bin"),
+    ],
+)
+def test_a_path_that_leads_to_no_model_is_refused(models: Path, name: str, why: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(models)
+    (models / "folder").mkdir()
+    (models / "weights.bin").write_bytes(b"something")
+    assert why in refusal(name, models)
+
+
+def test_a_file_too_large_is_not_even_read(models: Path):
+    with (models / "large.onnx").open("wb") as file:
+        file.truncate(model_file.LARGEST + 1)
+    assert refusal("large", models) == "it has 512 MiB, and 512 are the most"
