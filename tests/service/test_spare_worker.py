@@ -47,5 +47,5 @@ async def test_who_is_to_begin_with_a_detector_that_cannot_be_had_says_why():
         assert await run_managed(theirs) is WorkerExit.DETECTOR_UNUSABLE
         word = worker_link.read_word(await manager.receive() or b"")
     assert isinstance(word, Warmed)
-    assert "no package offers it" in (word.problem or "")
+    assert "no model or package has that name" in (word.problem or "")
     await manager.close()

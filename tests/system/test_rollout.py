@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.labs import Plant, RunnerProcess, plant, until
 
-WHY = "its detector cannot be used: it is not colour, no package offers it, and it is no module:function"
+WHY = "its detector cannot be used: it is not colour or null, no model or package has that name"
 
 
 @pytest.fixture(scope="module")
