@@ -16,8 +16,10 @@ from typing import Any, Protocol
 import asyncpg
 import pytest
 
-from streamward.drivers.memory import MemoryDatabase, MemoryStore
+from streamward.drivers.memory import MemoryDatabase, MemoryInsight, MemoryStore
 from streamward.drivers.sql import SqlStore, migrate
+from streamward.insight.database import Insight
+from streamward.insight.rules import Rules
 from streamward.leases.clock_guard import LONGEST_GAP
 from streamward.leases.lease import SessionState
 from streamward.leases.store import Store
@@ -60,6 +62,7 @@ class Rows(Protocol):
     async def set_clock(self, clock: SteppedClock) -> None: ...
     async def pause(self, camera_id: CameraId) -> None: ...
     def store(self, clock: SteppedClock, bell: Bell) -> Store: ...
+    def insight(self, store: Store) -> Insight: ...
 
 
 MakeRows = Callable[[SteppedClock], AbstractAsyncContextManager[Rows]]
@@ -82,6 +85,9 @@ class MemoryRows:
     def store(self, clock: SteppedClock, bell: Bell) -> Store:
         return MemoryStore(self._database, clock=clock, bell=bell)
 
+    def insight(self, store: Store) -> Insight:
+        return MemoryInsight(self._database, rules=Rules())
+
 
 class SqliteRows:
     """The store brings the test's time along with each statement."""
@@ -98,6 +104,9 @@ class SqliteRows:
 
     def store(self, clock: SteppedClock, bell: Bell) -> Store:
         return SqlStore(f"sqlite:///{self._path}", clock=clock, bell=bell)
+
+    def insight(self, store: Store) -> Insight:
+        pytest.skip("batches are not in SQL yet")
 
 
 class PostgresRows:
@@ -116,6 +125,9 @@ class PostgresRows:
     def store(self, clock: SteppedClock, bell: Bell) -> Store:
         return SqlStore(self._url, clock=clock, bell=bell)
 
+    def insight(self, store: Store) -> Insight:
+        pytest.skip("batches are not in SQL yet")
+
 
 class World:
     """One database, its clock, and the control plane under test."""
@@ -126,6 +138,11 @@ class World:
         self.bell = Bell()
         self.store = rows.store(clock, self.bell)
         self._others: list[Store] = []
+
+    @property
+    def insight(self) -> Insight:
+        """What the database knows of detections and batches."""
+        return self._rows.insight(self.store)
 
     async def open(self) -> None:
         await self._rows.set_clock(self.clock)

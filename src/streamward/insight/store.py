@@ -18,10 +18,11 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from streamward.insight.batch import BatchId, Lane, Limits, Sealed, Sighting
-from streamward.insight.rules import Rules
+from streamward.insight.rules import Rules, Wishes
 from streamward.model.detection import Detection
 from streamward.model.errors import StreamwardError
 from streamward.model.ids import CameraId, Generation, Incarnation, RunnerId, SiteId, TenantId
+from streamward.model.register import Note
 
 CLOSING_FOR = timedelta(seconds=300)  # S2-19: who sealed a batch and has not written it down by then will not
 
@@ -147,7 +148,15 @@ class RuleBook(Protocol):
     """What tenants want of batching."""
 
     async def rules(self) -> dict[TenantId, Rules]:
-        """Of every tenant that there is."""
+        """Of every tenant that there is, the installation's rules with what it wishes."""
+        ...
+
+    async def find_wishes(self, tenant_id: TenantId, *, scope: TenantId | None) -> Wishes | None:
+        """What one tenant wants otherwise; None: there is no such tenant."""
+        ...
+
+    async def save_wishes(self, tenant_id: TenantId, wishes: Wishes, *, note: Note) -> bool:
+        """Replaces them and writes down whose doing it is; returns whether there is such a tenant."""
         ...
 
 
@@ -218,3 +227,11 @@ class OpenBatches(Protocol):
     async def began(self) -> str:
         """Another text whenever it may have lost everything since the last time; raises IndexAway."""
         ...
+
+
+def in_turn(seen: Sequence[Seen]) -> list[int]:
+    """The places of what is offered in the order in which it is stored: oldest first.
+
+    The same for whoever offers the same, so that two stores at once never wait for each other.
+    """
+    return sorted(range(len(seen)), key=lambda place: (seen[place].made_at, seen[place].event_id, seen[place].index))

@@ -1,8 +1,9 @@
 """The values that cross the ports of batching."""
 
 from streamward.insight.batch import Lane, Sighting
-from streamward.insight.store import IndexAway, Stored
+from streamward.insight.store import IndexAway, Stored, in_turn
 from tests.support.builders import at
+from tests.support.sightings import a_seen
 
 
 def stored(*, is_late: bool) -> Stored:
@@ -20,3 +21,9 @@ def test_a_batch_sees_an_id_and_a_moment():
 
 def test_an_index_that_is_away_says_where_and_why():
     assert str(IndexAway("cache:6379", "refused")) == "the index of open batches cache:6379 does not answer: refused"
+
+
+def test_the_oldest_is_stored_first_whoever_offers_it():
+    seen = [a_seen("b", 1, made_at=at(2)), a_seen("b", 0, made_at=at(2)), a_seen("a", made_at=at(2)), a_seen("c")]
+    assert in_turn(seen) == [3, 2, 1, 0]
+    assert in_turn(seen[::-1]) == [0, 1, 2, 3]

@@ -1,9 +1,14 @@
 """What survives a control plane: the rows, and the database's own clock."""
 
+from collections import Counter
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Protocol
 
+from streamward.insight.batch import BatchId
+from streamward.insight.broadcasts import Broadcast
+from streamward.insight.records import AnalysisRecord, BatchRecord, DetectionRecord
+from streamward.insight.rules import Wishes
 from streamward.leases.dialing import Bucket
 from streamward.leases.lease import Grant, Lease, Owner
 from streamward.leases.login_talk import LoginKey
@@ -58,9 +63,22 @@ class MemoryDatabase:
     outbox: list[tuple[TenantId, Announcement]] = field(default_factory=list)
     announced: int = 0  # how many there ever were
     unpublished: set[int] = field(default_factory=set)
+    detections: dict[int, DetectionRecord] = field(default_factory=dict)
+    detection_ids: dict[tuple[str, int], int] = field(default_factory=dict)  # by event and place in it
+    batches: dict[BatchId, BatchRecord] = field(default_factory=dict)
+    reopened: set[BatchId] = field(default_factory=set)
+    analyses: dict[BatchId, AnalysisRecord] = field(default_factory=dict)
+    broadcasts: list[Broadcast] = field(default_factory=list)
+    wishes: dict[TenantId, Wishes] = field(default_factory=dict)
+    numbered: Counter[str] = field(default_factory=Counter)  # how many rows of each kind there ever were
 
     def now(self) -> datetime:
         return self.clock.wall()
+
+    def number(self, kind: str) -> int:
+        """The next row's number; none comes twice."""
+        self.numbered[kind] += 1
+        return self.numbered[kind]
 
     def note(self, note: Note) -> None:
         """Writes a manual change down."""

@@ -1,0 +1,61 @@
+"""Detections for tests, and batches of them."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from streamward.insight.batch import BatchId, CloseReason, Sealed
+from streamward.insight.store import Seen
+from streamward.leases.lease import Owner
+from streamward.model.detection import Box, Detection
+from streamward.model.ids import CameraId, Generation, TenantId
+from tests.support.builders import CAMERA, SITE, START, TENANT, an_owner
+
+PERSON = Detection("person", 0.75, Box(1.0, 2.0, 30.5, 40.25))
+
+
+def a_seen(
+    event_id: str = "event-1",
+    index: int = 0,
+    *,
+    camera_id: str = CAMERA,
+    tenant: str = TENANT,
+    owner: Owner | None = None,
+    generation: int = 1,
+    made_at: datetime = START,
+) -> Seen:
+    owner = owner or an_owner()
+    return Seen(
+        event_id=event_id,
+        index=index,
+        tenant_id=TenantId(tenant),
+        site_id=SITE,
+        camera_id=CameraId(camera_id),
+        runner_id=owner.runner_id,
+        incarnation=owner.incarnation,
+        generation=Generation(generation),
+        made_at=made_at,
+        detection=PERSON,
+    )
+
+
+def a_batch_id(number: int) -> BatchId:
+    return BatchId(f"batch-{number:032x}")
+
+
+def a_sealed(
+    detection_ids: Sequence[int],
+    *,
+    number: int = 1,
+    camera_id: str = CAMERA,
+    tenant: str = TENANT,
+    closed_at: datetime = START,
+) -> Sealed:
+    return Sealed(
+        batch_id=a_batch_id(number),
+        tenant_id=tenant,
+        camera_id=camera_id,
+        detection_ids=tuple(detection_ids),
+        started_at=START,
+        closed_at=closed_at,
+        reason=CloseReason.IDLE,
+    )
