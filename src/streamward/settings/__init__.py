@@ -1,5 +1,6 @@
 """Settings: every one there is, where each comes from, and the pages about them."""
 
+from streamward.settings.analyst import AnalystSettings
 from streamward.settings.pages import render_example, render_page
 from streamward.settings.parts import AmqpSettings, LeaseSettings, LogSettings, ObjectSettings, Settings, TlsSettings
 from streamward.settings.sources import SettingsRefused, added_to, find, handed_on, load
@@ -7,6 +8,7 @@ from streamward.settings.variables import variables
 
 __all__ = [
     "AmqpSettings",
+    "AnalystSettings",
     "LeaseSettings",
     "LogSettings",
     "ObjectSettings",

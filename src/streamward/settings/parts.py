@@ -4,24 +4,18 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from streamward.leases.policy import FAST, LONGEST_TTL, SHORTEST_TTL, TimingsContradict, check_timings
 from streamward.model import broker_url
 from streamward.model.secret import Secret
-
-PREFIX = "STREAMWARD_"
+from streamward.settings.analyst import AnalystSettings
+from streamward.settings.part import PREFIX, Part
 
 _SCHEMES = ("sqlite:///", "postgresql://", "postgres://", "memory://")
 _PLAIN_URL = re.compile(r"https?://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:(?P<port>[0-9]{1,5}))?(/[^@?#\s]*)?")
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - nothing is bound: these are found on loopback
-
-
-class Part(BaseModel):
-    """Settings of one concern."""
-
-    model_config = ConfigDict(frozen=True)
 
 
 class DatabaseSettings(Part):
@@ -266,6 +260,7 @@ class Settings(BaseSettings):
     lease: LeaseSettings = LeaseSettings()
     log: LogSettings = LogSettings()
     runner: RunnerSettings = RunnerSettings()
+    analyst: AnalystSettings = AnalystSettings()
     capacity_streams: Annotated[
         int | None,
         Field(ge=1, le=10_000, description="Cameras that a runner takes; without it what an operator set, else 40"),

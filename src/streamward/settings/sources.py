@@ -18,7 +18,8 @@ from pydantic import ValidationError
 from pydantic_settings import BaseSettings, DotEnvSettingsSource, EnvSettingsSource
 
 from streamward.model.errors import StreamwardError
-from streamward.settings.parts import PREFIX, Settings
+from streamward.settings.part import PREFIX
+from streamward.settings.parts import Settings
 from streamward.settings.variables import variables
 
 DEFAULT = "default"

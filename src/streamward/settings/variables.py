@@ -6,9 +6,8 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from streamward.settings.parts import PREFIX, Part, Settings
-
-_SECRETS = {"master_key", "token"}
+from streamward.settings.part import PREFIX, Part
+from streamward.settings.parts import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,21 +40,25 @@ def _variables(path: tuple[str, ...], field: Any) -> Iterator[Variable]:
     yield Variable(
         path=path,
         name=f"{PREFIX}{'_'.join(path).upper()}",
-        kind="secret" if path[-1] in _SECRETS else _kind(kind),
+        kind=_kind(path[-1], kind),
         default=f"`{field.default:g}`" if isinstance(field.default, float) else _shown(field.default),
         meaning=field.description,
     )
 
 
-def _kind(annotation: Any) -> str:
+def _kind(name: str, annotation: Any) -> str:
     choices = getattr(annotation, "__args__", ())
     if choices and all(isinstance(choice, str) for choice in choices):
         return ", ".join(f"`{choice}`" for choice in choices)
     if SecretStr in choices:
-        return "URL"
+        return "URL" if name == "url" else "secret"
     plain = next(iter(choices), annotation)
-    return {"str": "text", "int": "whole number", "float": "seconds", "Path": "path"}[plain.__name__]
+    return {"str": "text", "int": "whole number", "bool": "`true`, `false`", "float": "seconds", "Path": "path"}[
+        plain.__name__
+    ]
 
 
 def _shown(default: object) -> str:
+    if isinstance(default, bool):
+        return f"`{str(default).lower()}`"
     return "–" if default in (None, "") else f"`{default}`"
