@@ -276,3 +276,11 @@ async def test_a_camera_may_be_named_as_a_batch_is(indexes: IndexWorld) -> None:
         first, second = await batcher.seal_due(at(40))
         assert (first.batch_id, first.camera_id) == (batch_id, CAMERA)
         assert (second.batch_id, second.camera_id) == (other, batch_id)
+
+
+async def test_an_index_that_lost_nothing_began_when_it_did(indexes: IndexWorld) -> None:
+    async with indexes:
+        batcher = indexes.batcher()
+        began = await batcher.index.began()
+        await batcher.add(sightings(0))
+        assert await indexes.batcher("tenant-2").index.began() == began

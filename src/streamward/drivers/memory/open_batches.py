@@ -4,6 +4,7 @@ The twin of Redis for tests, and all that a batcher without Redis has: then it i
 """
 
 import heapq
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -74,6 +75,7 @@ class MemoryOpenBatches:
 
     def __init__(self, names: Names = fresh) -> None:
         self._names = names
+        self._began = secrets.token_hex(4)
         self._shelves: dict[TenantId, _Shelf] = {}
 
     async def add(
@@ -131,6 +133,10 @@ class MemoryOpenBatches:
     async def next_due(self, tenant_id: TenantId) -> datetime | None:
         """When the next is due, if nothing more comes."""
         return min((held.due_at for held in self._shelf(tenant_id).opened.values()), default=None)
+
+    async def began(self) -> str:
+        """Another text for every new index."""
+        return self._began
 
     def _shelf(self, tenant_id: TenantId) -> _Shelf:
         return self._shelves.setdefault(tenant_id, _Shelf())
