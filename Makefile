@@ -22,6 +22,7 @@ up: $(VENV)/.run ## start a whole fleet: control plane, two runners, a dozen sim
 test: $(VENV)/.dev ## set up the test servers that this machine can have, then run every test
 	@scripts/postgresql
 	@scripts/rabbitmq
+	@scripts/redis
 	@scripts/media_servers
 	@scripts/iproute2
 	@scripts/prometheus
@@ -29,7 +30,7 @@ test: $(VENV)/.dev ## set up the test servers that this machine can have, then r
 	$(BIN)/python -m pytest -n 2 --dist loadfile $(call present,$(PROCESSES))
 
 test-fast: $(VENV)/.dev ## unit, structure, conformance in memory and service tests: under 30 s
-	$(BIN)/python -m pytest -n $(WORKERS) -k "not postgres and not sqlite and not rabbitmq" $(call present,$(PARALLEL))
+	$(BIN)/python -m pytest -n $(WORKERS) -k "not postgres and not sqlite and not rabbitmq and not redis" $(call present,$(PARALLEL))
 
 check: $(VENV)/.dev ## format, lint, types, imports, core coverage, generated docs
 	$(BIN)/ruff format --check --quiet .

@@ -8,8 +8,9 @@ from typing import Self
 
 import pytest
 
-from streamward.drivers.batch_names import Names, fresh
+from streamward.drivers.batch_names import Names
 from streamward.drivers.memory.open_batches import MemoryOpenBatches
+from streamward.drivers.redis import RedisOpenBatches
 from streamward.insight.batch import BatchId, Lane, Limits, Sealed, Sighting
 from streamward.insight.store import Addition, OpenBatches, Placed
 from streamward.model.ids import CameraId, TenantId
@@ -80,22 +81,42 @@ class Batcher:
 class IndexWorld:
     """One index, and this test's tenants in it."""
 
-    def __init__(self, make: Callable[[Names], OpenBatches]) -> None:
+    def __init__(self, make: Callable[[], OpenBatches]) -> None:
         self._make = make
         self._prefix = secrets.token_hex(4)
+        self._made: list[OpenBatches] = []
 
-    def batcher(self, tenant: str = "tenant-1", *, names: Names = fresh) -> Batcher:
+    def batcher(self, tenant: str = "tenant-1") -> Batcher:
         """Another process's way to it."""
-        return Batcher(self._make(names), TenantId(f"{self._prefix}-{tenant}"))
+        self._made.append(self._make())
+        return Batcher(self._made[-1], TenantId(f"{self._prefix}-{tenant}"))
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, *exc: object) -> None: ...
+    async def __aexit__(self, *exc: object) -> None:
+        for index in self._made:
+            await index.close()
 
 
-@pytest.fixture(params=["memory"])
-def indexes(request: pytest.FixtureRequest) -> IndexWorld:
+MakeWorld = Callable[[], IndexWorld]
+
+
+@pytest.fixture(scope="session", params=["memory", "redis"])
+def make_indexes(request: pytest.FixtureRequest) -> MakeWorld:
+    """One of the drivers; a server lives as long as the session."""
+    if request.param == "memory":
+        return _in_memory
+    server = request.getfixturevalue("redis_server")
+    return lambda: IndexWorld(lambda: RedisOpenBatches(server.at()))
+
+
+@pytest.fixture
+def indexes(make_indexes: MakeWorld) -> IndexWorld:
     """To be entered by the test, in which everything of it ends again."""
+    return make_indexes()
+
+
+def _in_memory() -> IndexWorld:
     shared = MemoryOpenBatches()
-    return IndexWorld(lambda _: shared)
+    return IndexWorld(lambda: shared)

@@ -228,6 +228,10 @@ class OpenBatches(Protocol):
         """Another text whenever it may have lost everything since the last time; raises IndexAway."""
         ...
 
+    async def close(self) -> None:
+        """Ends its connections, and no batch."""
+        ...
+
 
 def in_turn(seen: Sequence[Seen]) -> list[int]:
     """The places of what is offered in the order in which it is stored: oldest first.

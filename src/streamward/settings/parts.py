@@ -12,6 +12,7 @@ from streamward.model import broker_url
 from streamward.model.secret import Secret
 from streamward.settings.analyst import AnalystSettings
 from streamward.settings.part import PREFIX, Part
+from streamward.settings.redis import RedisSettings
 
 _SCHEMES = ("sqlite:///", "postgresql://", "postgres://", "memory://")
 _PLAIN_URL = re.compile(r"https?://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:(?P<port>[0-9]{1,5}))?(/[^@?#\s]*)?")
@@ -255,6 +256,7 @@ class Settings(BaseSettings):
     control: ControlSettings = ControlSettings()
     database: DatabaseSettings = DatabaseSettings()
     amqp: AmqpSettings = AmqpSettings()
+    redis: RedisSettings = RedisSettings()
     objects: ObjectSettings = ObjectSettings()
     tls: TlsSettings = TlsSettings()
     lease: LeaseSettings = LeaseSettings()

@@ -138,6 +138,9 @@ class MemoryOpenBatches:
         """Another text for every new index."""
         return self._began
 
+    async def close(self) -> None:
+        """There is nothing to end."""
+
     def _shelf(self, tenant_id: TenantId) -> _Shelf:
         return self._shelves.setdefault(tenant_id, _Shelf())
 

@@ -1,0 +1,164 @@
+-- What all scripts share: where things are, and how a batch is read, written and sealed. Rules: insight/batch.py.
+-- Times are whole microseconds, which a double holds exactly; in keys that people read they are seconds.
+-- KEYS: due, sealed, and whatever else a script names. All keys of a tenant have one hash tag, so one slot.
+
+local due_key, sealed_key = KEYS[1], KEYS[2]
+local prefix = ARGV[1] -- of all keys below: `{tenant}:batch:`
+local now = tonumber(ARGV[2])
+local key_ttl = tonumber(ARGV[3]) -- seconds; S2-18
+local closing_ttl = tonumber(ARGV[4]) -- seconds; S2-19
+local MANY = 1000 -- values in one command: the stack of Lua is short
+
+local PARTS = {
+  'camera_id', 'detections', 'started_at', 'last_activity', 'pipeline_start_time', 'window_at',
+  'closing', 'closed_at', 'close_reason',
+}
+
+local function of(id, part)
+  return prefix .. id .. ':' .. part
+end
+
+-- As `keys.encoded` does it.
+local function encoded(text)
+  return (string.gsub(text, '[^%w_.~-]', function(sign) return string.format('%%%02X', string.byte(sign)) end))
+end
+
+local function seconds(micros)
+  return string.format('%d.%06d', math.floor(micros / 1e6), micros % 1e6)
+end
+
+local function micros(text)
+  local whole, fraction = string.match(text or '', '^(%d+)%.(%d%d%d%d%d%d)$')
+  return whole and tonumber(whole) * 1e6 + tonumber(fraction)
+end
+
+-- In the form of RFC 3339; Redis has no calendar for scripts.
+local function instant(moment)
+  local whole = math.floor(moment / 1e6)
+  local days, rest = math.floor(whole / 86400) + 719468, whole % 86400
+  local era = math.floor(days / 146097)
+  local day = days - era * 146097
+  local year = math.floor((day - math.floor(day / 1460) + math.floor(day / 36524) - math.floor(day / 146096)) / 365)
+  local of_year = day - (365 * year + math.floor(year / 4) - math.floor(year / 100))
+  local month = math.floor((5 * of_year + 2) / 153)
+  local date = string.format(
+    '%04d-%02d-%02d',
+    year + era * 400 + (month > 9 and 1 or 0),
+    month > 9 and month - 9 or month + 3,
+    of_year - math.floor((153 * month + 2) / 5) + 1
+  )
+  local clock = string.format('%02d:%02d:%02d', math.floor(rest / 3600), math.floor(rest / 60) % 60, rest % 60)
+  local fraction = moment % 1e6
+  return date .. 'T' .. clock .. (fraction > 0 and string.format('.%06d', fraction) or '') .. 'Z'
+end
+
+-- One command for many values, in as few calls as it takes.
+local function in_pieces(command, key, values)
+  for first = 1, #values, MANY do
+    redis.call(command, key, unpack(values, first, math.min(first + MANY - 1, #values)))
+  end
+end
+
+-- A key lives as long as the longest-lived thing in it.
+local function keep(key, ttl)
+  if redis.call('TTL', key) < ttl then
+    redis.call('EXPIRE', key, ttl)
+  end
+end
+
+local function delete(id)
+  local keys = {}
+  for position, part in ipairs(PARTS) do
+    keys[position] = of(id, part)
+  end
+  redis.call('DEL', unpack(keys))
+end
+
+-- What whoever closes a sealed batch is told; nil: it is gone.
+local function record(id)
+  local told = redis.call(
+    'MGET', of(id, 'camera_id'), of(id, 'started_at'), of(id, 'closed_at'), of(id, 'close_reason')
+  )
+  local ids = redis.call('LRANGE', of(id, 'detections'), 0, -1)
+  if not (told[1] and told[2] and told[3] and told[4]) or #ids == 0 then
+    return nil
+  end
+  return { id, told[1], told[2], told[3], told[4], ids }
+end
+
+-- Whoever is told of a sealed batch has that long to close it.
+local function give(id)
+  redis.call('ZADD', sealed_key, string.format('%.0f', now), id)
+  redis.call('SET', of(id, 'closing'), seconds(now), 'EX', closing_ttl)
+  keep(sealed_key, key_ttl)
+end
+
+-- It grows no more: Active to Closing (S2-36). Whoever calls this tells somebody.
+local function seal(id, reason)
+  redis.call('ZREM', due_key, id)
+  redis.call('SET', of(id, 'closed_at'), seconds(now), 'EX', key_ttl)
+  redis.call('SET', of(id, 'close_reason'), reason, 'EX', key_ttl)
+  for _, part in ipairs({ 'camera_id', 'detections', 'started_at' }) do
+    keep(of(id, part), key_ttl)
+  end
+end
+
+-- Writes down what is new of a batch; each of its keys lives on from now (S2-18, S2-22).
+local function write(batch, camera, window_at, ttl)
+  in_pieces('RPUSH', of(batch.id, 'detections'), batch.new)
+  redis.call('EXPIRE', of(batch.id, 'detections'), ttl)
+  redis.call('SET', of(batch.id, 'camera_id'), camera, 'EX', ttl)
+  redis.call('SET', of(batch.id, 'started_at'), seconds(batch.started), 'EX', ttl)
+  redis.call('SET', of(batch.id, 'last_activity'), seconds(batch.last), 'EX', ttl)
+  redis.call('SET', of(batch.id, 'pipeline_start_time'), instant(batch.started), 'EX', ttl)
+  redis.call('SET', of(batch.id, 'window_at'), seconds(window_at), 'EX', ttl)
+end
+
+-- Remembers where detections are, so that a repeat changes nothing.
+local function place(places_key, placed, ttl)
+  if #placed > 0 then
+    in_pieces('HSET', places_key, placed)
+    keep(places_key, ttl)
+  end
+end
+
+-- The batch that a camera's detection is in, if it is still there.
+local function held(id)
+  return id and redis.call('EXISTS', of(id, 'camera_id')) == 1 and id
+end
+
+-- Everything of a camera that is sealed and not forgotten, oldest first.
+local function sealed_of(places_key)
+  local seen, found = {}, {}
+  for _, id in ipairs(redis.call('HVALS', places_key)) do
+    if not seen[id] then
+      seen[id] = true
+      local closed_at = micros(redis.call('GET', of(id, 'closed_at')))
+      if closed_at then
+        found[#found + 1] = { closed_at, id }
+      end
+    end
+  end
+  table.sort(found, function(one, other)
+    return one[1] < other[1] or (one[1] == other[1] and one[2] < other[2])
+  end)
+  local ids = {}
+  for position, each in ipairs(found) do
+    ids[position] = each[2]
+  end
+  return ids
+end
+
+-- Tells of each once, in this order.
+local function told(ids)
+  local seen, records = {}, {}
+  for _, id in ipairs(ids) do
+    local found = not seen[id] and record(id)
+    seen[id] = true
+    if found then
+      give(id)
+      records[#records + 1] = found
+    end
+  end
+  return records
+end

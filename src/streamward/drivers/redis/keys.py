@@ -1,0 +1,48 @@
+"""The names of keys: S2's, below one prefix for each tenant.
+
+    {tenant}:batch:<camera>:current                 the batch that gathers the present
+    {tenant}:batch:<camera>:aside                   the one beside it
+    {tenant}:batch:<camera>:places                  detection → batch, so that a repeat changes nothing
+    {tenant}:batch:<batch>:camera_id, …             S2-13 to S2-19, and what else a batch has: `common.lua`
+    {tenant}:batches:due                            open batches by the moment at which a timer closes them
+    {tenant}:batches:sealed                         sealed ones by the moment at which somebody was told to close them
+
+The braces are part of the name: what is between them decides the slot in Redis Cluster, so all of a tenant is in one.
+Whatever could mean something in a name is percent-encoded, and the last words of cameras' and batches' keys differ, so
+no two ids ever meet.
+"""
+
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from streamward.insight.batch import Lane
+from streamward.model.ids import CameraId, TenantId
+
+
+def encoded(text: str) -> str:
+    """An id as a part of a key; `common.lua` does the same."""
+    return quote(text, safe="")
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Where everything of a tenant is."""
+
+    tenant_id: TenantId
+
+    @property
+    def prefix(self) -> str:
+        return f"{{{encoded(self.tenant_id)}}}:batch:"
+
+    @property
+    def shared(self) -> tuple[str, str]:
+        """What every script names: the due and the sealed."""
+        tag = f"{{{encoded(self.tenant_id)}}}"
+        return f"{tag}:batches:due", f"{tag}:batches:sealed"
+
+    def lanes(self, camera_id: CameraId) -> tuple[str, str]:
+        at = self.prefix + encoded(camera_id)
+        return f"{at}:{Lane.PRESENT}", f"{at}:{Lane.ASIDE}"
+
+    def places(self, camera_id: CameraId) -> str:
+        return f"{self.prefix}{encoded(camera_id)}:places"

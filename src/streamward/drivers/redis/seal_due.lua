@@ -1,0 +1,44 @@
+-- Adopts what was sealed long ago and never forgotten, then seals what is due, most overdue first.
+-- ARGV 5…: how many at most, and the moment before which who sealed one had to be done.
+
+local limit, left_before = tonumber(ARGV[5]), ARGV[6]
+local records = {}
+
+-- Takes from a sorted set until there is nothing more, or enough; each turn takes some out of the range.
+local function each(key, until_score, visit)
+  while #records < limit do
+    local ids = redis.call('ZRANGEBYSCORE', key, '-inf', until_score, 'LIMIT', 0, limit - #records)
+    if #ids == 0 then
+      return
+    end
+    for _, id in ipairs(ids) do
+      records[#records + 1] = visit(id)
+    end
+  end
+end
+
+-- Taking away comes first: a server that is out of memory lets all the rest of a script pass then.
+each(sealed_key, left_before, function(id)
+  redis.call('ZREM', sealed_key, id)
+  return told({ id })[1]
+end)
+
+each(due_key, string.format('%.0f', now), function(id)
+  redis.call('ZREM', due_key, id)
+  local camera = redis.call('GET', of(id, 'camera_id'))
+  if not camera or redis.call('LLEN', of(id, 'detections')) == 0 then
+    delete(id)
+    return nil
+  end
+  for _, lane in ipairs({ 'current', 'aside' }) do
+    local key = of(encoded(camera), lane)
+    if redis.call('GET', key) == id then
+      redis.call('DEL', key)
+    end
+  end
+  local window_at = micros(redis.call('GET', of(id, 'window_at')))
+  seal(id, window_at and now >= window_at and 'window_timeout' or 'idle_timeout')
+  return told({ id })[1]
+end)
+
+return records

@@ -1,0 +1,138 @@
+"""A private Redis from Debian's package: its own folder, ports and password, ended and removed with the session.
+
+It listens on loopback only, plain and with TLS, and dies with this process whatever happens. Unless a test wants it
+otherwise it keeps nothing on disk.
+"""
+
+import contextlib
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Mapping
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from redis.asyncio import Redis
+
+from streamward.drills.takeover.runner import stop
+from streamward.drivers.redis import RedisServer
+from streamward.model.secret import Secret
+from tests.support.certificates import Authority
+from tests.support.ports import free_port
+
+PASSWORD = "r-c@nary:se/cret?"
+KEPT_NOWHERE = {"appendonly": "no"}
+_PROGRAM = "redis-server"
+
+
+class PrivateRedis:
+    """One server, running or not; stopped or killed and started again it has what it kept."""
+
+    def __init__(self, options: Mapping[str, str] = KEPT_NOWHERE) -> None:
+        self.port, self.tls_port = free_port(), free_port()
+        self.folder = Path(tempfile.mkdtemp(prefix="swrd-", dir="/tmp"))
+        self._process: subprocess.Popen[bytes] | None = None
+        authority = Authority(self.folder)
+        authority.issue("node")
+        self.authority = authority.file
+        fixed = {
+            "bind": "127.0.0.1",
+            "port": str(self.port),
+            "tls-port": str(self.tls_port),
+            "tls-cert-file": "node.pem",
+            "tls-key-file": "node.key",
+            "tls-ca-cert-file": "ca.pem",
+            "tls-auth-clients": "no",
+            "dir": str(self.folder),
+            "requirepass": f'"{PASSWORD}"',
+            "save": '""',
+        }
+        told = {**fixed, **options}
+        (self.folder / "redis.conf").write_text("".join(f"{name} {value}\n" for name, value in told.items()))
+
+    def start(self) -> None:
+        """Runs it until it takes connections."""
+        with (self.folder / "output").open("ab") as output:
+            self._process = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", _PROGRAM, "redis.conf"],
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+        while not (_answers(self.port) and _answers(self.tls_port)):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout=0.02)
+                raise RuntimeError((self.folder / "output").read_text())
+
+    def kill(self) -> None:
+        """Ends it at once."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGKILL)
+            self._process.wait(timeout=60)
+            self._process = None
+
+    def freeze(self) -> None:
+        """It stands still, with its connections open."""
+        assert self._process is not None
+        stop([self._process.pid])
+
+    def thaw(self) -> None:
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
+
+    def remove(self) -> None:
+        self.kill()
+        shutil.rmtree(self.folder)
+
+    def url(self, *, port: int | None = None, password: str = PASSWORD) -> str:
+        return f"redis://:{quote(password, safe='')}@127.0.0.1:{port or self.port}/"
+
+    def tls_url(self, *, authority: Path | None = None) -> str:
+        trusted = f"?cafile={authority}" if authority else ""
+        return f"rediss://:{quote(PASSWORD, safe='')}@127.0.0.1:{self.tls_port}/{trusted}"
+
+    def at(self, *, port: int | None = None) -> RedisServer:
+        """As a batcher is told of it."""
+        return RedisServer(url=Secret(self.url(port=port)))
+
+    @contextlib.asynccontextmanager
+    async def client(self) -> AsyncIterator[Redis]:
+        """Somebody who looks at what is in it."""
+        async with Redis(host="127.0.0.1", port=self.port, password=PASSWORD, decode_responses=True) as redis:
+            yield redis
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[PrivateRedis]:
+    """The session's server, for tests that let it live; started by the first that wants it."""
+    with running() as server:
+        yield server
+
+
+@pytest.fixture
+def mortal_redis() -> Iterator[PrivateRedis]:
+    """A server of the test's own, to be killed."""
+    with running() as server:
+        yield server
+
+
+@contextlib.contextmanager
+def running(options: Mapping[str, str] = KEPT_NOWHERE) -> Iterator[PrivateRedis]:
+    """A server while this lasts; without the package the test is skipped."""
+    if not all(map(shutil.which, (_PROGRAM, "setpriv"))):
+        pytest.skip(f"Redis is not installed: no {_PROGRAM}, or no setpriv")
+    server = PrivateRedis(options)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.remove()
+
+
+def _answers(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
