@@ -26,6 +26,7 @@ test: $(VENV)/.dev ## set up the test servers that this machine can have, then r
 	@scripts/media_servers
 	@scripts/iproute2
 	@scripts/prometheus
+	@scripts/material
 	$(BIN)/python -m pytest -n $(WORKERS) $(call present,$(PARALLEL))
 	$(BIN)/python -m pytest -n 2 --dist loadfile $(call present,$(PROCESSES))
 

@@ -19,6 +19,7 @@ from streamward.cli import (
     keys,
     leases,
     login,
+    models,
     nvr,
     people,
     runner,
@@ -70,6 +71,7 @@ app.add_typer(cameras.app, name="cameras")
 app.add_typer(sites.app, name="sites")
 app.add_typer(runners.app, name="runners")
 app.add_typer(leases.app, name="leases")
+app.add_typer(models.app, name="models")
 app.command("audit")(audit.show)
 app.command("settings")(settings.show)
 app.command("doctor")(doctor.run)

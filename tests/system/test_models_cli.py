@@ -1,0 +1,67 @@
+"""`streamward models` as people use it, on a real picture."""
+
+import json
+from pathlib import Path
+
+import av
+import pytest
+
+from tests.support.material import the_clip, the_model
+from tests.support.processes import run
+
+BROKEN = "it is no ONNX file, or only a part of one"
+
+
+@pytest.fixture
+def picture(tmp_path: Path) -> Path:
+    path = tmp_path / "street.png"
+    with av.open(str(the_clip())) as clip:
+        next(clip.decode(video=0)).save(str(path))
+    return path
+
+
+def test_a_real_model_finds_people_in_a_real_picture(tmp_path: Path, picture: Path):
+    models = the_model("efficientdet-lite0")
+    shown = run("models", "test", "efficientdet-lite0", "--image", str(picture), "--json", data=tmp_path, MODELS=models)
+    assert shown.returncode == 0, shown.stderr
+    assert [json.loads(line)["label"] for line in shown.stdout.splitlines()].count("person") >= 3
+    assert "things in 768 × 576" in shown.stderr
+
+
+def test_a_model_is_measured(tmp_path: Path):
+    models = the_model("yunet")
+    measured = run("models", "bench", "colour", "yunet", "--looks", "2", "--json", data=tmp_path, MODELS=models)
+    assert measured.returncode == 0, measured.stderr
+    rows = [json.loads(line) for line in measured.stdout.splitlines()]
+    assert [(row["detector"], row["size"]) for row in rows] == [("colour", "320x180"), ("yunet", "640x360")]
+    assert all(0 < row["p50_ms"] <= row["p95_ms"] for row in rows)
+
+
+def test_models_are_listed_for_people_and_programs(tmp_path: Path):
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "yard.onnx").write_bytes(b"nothing")
+    table = run("models", "list", data=tmp_path)
+    assert table.stdout.splitlines()[0].split() == ["MODEL", "FINDS", "TAKES", "LICENCE", "NEEDS", "HERE"]
+    rows = [json.loads(line) for line in run("models", "list", "--json", data=tmp_path).stdout.splitlines()]
+    assert {row["model"]: row["here"] for row in rows}["yunet"] is False
+    assert rows[-1] == {"model": "yard", "finds": None, "takes": None, "licence": None, "needs": "onnx", "here": True}
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "why"),
+    [
+        (("pull", "resnet"), 1, "no model 'resnet' is known: there are efficientdet-lite0,"),
+        (("pull", "yolo11n"), 1, "say --accept-licence AGPL-3.0"),
+        (("test", "yard", "--image", "picture"), 1, BROKEN),
+        (("test", "resnet", "--image", "picture"), 1, "no model or package has that name"),
+        (("test", "colour", "--image", "none"), 1, "cannot show none: no such file or directory"),
+        (("test", "colour", "--image", "models/yard.onnx"), 1, "it is no picture that can be read"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(tmp_path: Path, picture: Path, args: tuple[str, ...], code: int, why: str):
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "yard.onnx").write_bytes(b"nothing that anybody could load")
+    named = {"picture": str(picture), "models/yard.onnx": str(tmp_path / "models" / "yard.onnx")}
+    done = run("models", *(named.get(each, each) for each in args), data=tmp_path)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert why in done.stderr.splitlines()[-1]
