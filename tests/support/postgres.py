@@ -40,6 +40,11 @@ _EMPTY = "".join(
         "invitations",
         "identities",
         "outbox",
+        "detections",
+        "batches",
+        "analyses",
+        "broadcasts",
+        "batching_rules",
     )
 )
 _EMPTY += "SET session_replication_role = replica; DELETE FROM audit;"  # past its guard
