@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
@@ -37,6 +37,8 @@ class MeasuredStore(CameraStore, LeaseRecords, RunnerStore, DialStore, Protocol)
     """The ports that gauges are read from."""
 
     async def ping(self) -> datetime: ...
+    @property
+    def statements(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +50,7 @@ class Snapshot:
     budgets: dict[SiteId, BudgetView]
     heartbeats_missing: int
     running: dict[RunnerId, Incarnation]
+    statements: int
 
     @property
     def wanted(self) -> int:
@@ -161,6 +164,7 @@ class _Gauges(Collector):
             in_flight.add_metric([site_id], view.in_flight)
             waiting.add_metric([site_id], view.waiting)
         yield from (tokens, in_flight, waiting)
+        yield CounterMetricFamily("database_statements", "Statements that this process sent.", seen.statements)
 
 
 def _counted(seen: Snapshot) -> Iterator[Metric]:
@@ -186,6 +190,7 @@ async def _look(store: MeasuredStore) -> Snapshot:
         leases=await store.counts(),
         budgets={site_id: view for site_id, view in budgets.items() if view is not None},
         heartbeats_missing=sum(runner.incarnation is not None and not runner.is_healthy(now) for runner in runners),
+        statements=store.statements,
         running={runner.runner_id: runner.incarnation for runner in runners if runner.incarnation is not None},
     )
 

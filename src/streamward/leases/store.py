@@ -299,3 +299,8 @@ class Store(
     async def ping(self) -> datetime:
         """Tells the database's time, and looks at its clock."""
         ...
+
+    @property
+    def statements(self) -> int:
+        """How many this process has sent to a database so far; 0 if there is none."""
+        ...

@@ -27,6 +27,8 @@ class MemoryStore(
 ):
     """One control plane's way into a `MemoryDatabase`, which outlives it."""
 
+    statements = 0
+
     def __init__(self, database: MemoryDatabase, *, clock: Clock, bell: Bell, policies: Policies = BY_NAME) -> None:
         MemoryLeases.__init__(self, database, clock=clock, bell=bell, policies=policies)
         MemoryLeaseRecords.__init__(self, database)

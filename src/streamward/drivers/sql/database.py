@@ -12,7 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from streamward.drivers.sql.dialect import PostgresDialect, SqlDialect, SqliteDialect
-from streamward.drivers.sql.engine import postgres_engine, sqlite_engine
+from streamward.drivers.sql.engine import Tally, postgres_engine, sqlite_engine
 from streamward.drivers.sql.session import DriverSessions, EngineSession, Session
 from streamward.drivers.sql.statement import statement
 from streamward.leases.clock_guard import TOLERANCE, ClockGuard, ClockView
@@ -43,7 +43,8 @@ class Database:
         self.dialect: SqlDialect = PostgresDialect() if self.is_postgres else SqliteDialect()
         self.engine: AsyncEngine = postgres_engine(url) if self.is_postgres else sqlite_engine(url)
         self._single = self.engine.execution_options(isolation_level="AUTOCOMMIT") if self.is_postgres else None
-        self._straight = DriverSessions(self.engine) if self.is_postgres else None
+        self.tally = Tally(self.engine)
+        self._straight = DriverSessions(self.engine, self.tally) if self.is_postgres else None
         self._bell = bell
         self._now = statement(self.dialect.now, returns="now")
 

@@ -35,6 +35,22 @@ _FILE_SETTINGS = (
 )
 
 
+class Tally:
+    """Counts the statements that an engine sends, without begins and commits; who goes past it counts its own."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self.count = 0
+        event.listen(engine.sync_engine, "after_cursor_execute", self._sent)
+
+    def add(self) -> None:
+        """One more."""
+        self.count += 1
+
+    def _sent(self, _connection: Any, _cursor: Any, sql: str, *_: Any) -> None:
+        if not sql.startswith("BEGIN"):
+            self.add()
+
+
 async def connect_postgres(url: str) -> Any:
     """One connection with the limits of a control plane."""
     return await asyncpg.connect(

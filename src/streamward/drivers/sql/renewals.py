@@ -82,6 +82,7 @@ class PostgresRenewals:
         async with self._db.single() as connection:
             driver: Any = (await connection.get_raw_connection()).driver_connection
             look = self._watch.look()
+            self._db.tally.add()
             row = await driver.fetchrow(self._sql, *(params[name] for name in self._order))
             self._watch.saw(look, row["now"])
         sent = _Sent(

@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.util.concurrency import greenlet_spawn
 
-from streamward.drivers.sql.engine import CALL_TIMEOUT, POOL_SIZE
+from streamward.drivers.sql.engine import CALL_TIMEOUT, POOL_SIZE, Tally
 from streamward.drivers.sql.statement import Statement
 
 Params = Mapping[str, Any]
@@ -60,19 +60,22 @@ class _Compiled:
 class DriverSession:
     """Straight to asyncpg."""
 
-    def __init__(self, driver: Any, find: Callable[[Statement], _Compiled]) -> None:
+    def __init__(self, driver: Any, find: Callable[[Statement], _Compiled], tally: Tally) -> None:
         self._driver = driver
         self._find = find
+        self._tally = tally
 
     async def rows(self, asked: Statement, params: Params = _NONE) -> Sequence[Any]:
+        self._tally.add()
         return await self._find(asked).rows(self._driver, params)
 
 
 class DriverSessions:
     """Sessions on the connections of an engine's pool."""
 
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: AsyncEngine, tally: Tally) -> None:
         self._engine = engine
+        self._tally = tally
         self._compiled: dict[Statement, _Compiled] = {}
         self._turns = asyncio.Semaphore(POOL_SIZE)  # to wait in the pool's own queue costs a task for each call
 
@@ -84,7 +87,7 @@ class DriverSessions:
             is_done = False
             try:
                 await driver.execute("BEGIN")
-                yield DriverSession(driver, self._find)
+                yield DriverSession(driver, self._find, self._tally)
                 await driver.execute("COMMIT")
                 is_done = True
             finally:
@@ -95,7 +98,7 @@ class DriverSessions:
     async def single(self) -> AsyncIterator[Session]:
         """Statements that commit by themselves."""
         async with self._pooled() as pooled:
-            yield DriverSession(pooled.driver_connection, self._find)
+            yield DriverSession(pooled.driver_connection, self._find, self._tally)
 
     @asynccontextmanager
     async def _pooled(self) -> AsyncIterator[PoolProxiedConnection]:

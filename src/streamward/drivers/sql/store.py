@@ -56,6 +56,10 @@ class SqlStore(
         await self._releases.close()
         await self._db.engine.dispose()
 
+    @property
+    def statements(self) -> int:
+        return self._db.tally.count
+
     async def ping(self) -> datetime:
         look = self._watch.look()
         async with self._db.session(is_single=True) as session:
