@@ -67,6 +67,7 @@ PLANS = (
     Plan("reboot", 3, "streamward drill reboot"),
     Plan("bluegreen", 3, "streamward drill bluegreen --times 3 --kills 3"),
     Plan("steady", 11, "streamward drill steady --minutes 10"),
+    Plan("scale", 17, "streamward drill scale --minutes 10"),
     Plan("leftovers", 8, "streamward drill leftovers --kills 100"),
     Plan("fuzz", 60, "scripts.fuzz_api --examples 2000 --minutes 30"),
 )

@@ -20,7 +20,9 @@ from streamward.cli.drill_options import (
     Ttl,
     broker_url,
     database_url,
+    lasting,
 )
+from streamward.cli.drill_scale import scale
 from streamward.cli.drill_storm import dialstorm, reboot
 from streamward.cli.options import AsJson, group
 from streamward.model.runner import DrainMode
@@ -29,6 +31,7 @@ app = group("Runs a drill and prints what was measured.")
 app.command()(blackout)
 app.command()(dialstorm)
 app.command()(reboot)
+app.command()(scale)
 
 
 class How(StrEnum):
@@ -93,7 +96,7 @@ def soak(
     from streamward.drills.soak.run import SoakSpec, main
 
     spec = SoakSpec(
-        seconds=_lasting(minutes, seconds),
+        seconds=lasting(minutes, seconds),
         fault_every=fault_every,
         cameras=cameras,
         max_fps=max_fps,
@@ -306,7 +309,7 @@ def steady(
         amqp=broker_url(amqp),
     )
     trouble = Trouble(loss=loss, delay=delay)
-    spec = SteadySpec(fleet=made, seconds=_lasting(minutes, seconds), trouble=trouble, data=data)
+    spec = SteadySpec(fleet=made, seconds=lasting(minutes, seconds), trouble=trouble, data=data)
     sys.exit(main(spec, as_json=as_json))
 
 
@@ -332,10 +335,3 @@ def leftovers(
 
     made = FleetSpec(cameras=cameras, runners=runners, database=database_url(database), amqp=broker_url(amqp))
     sys.exit(main(LeftoversSpec(fleet=made, kills=kills, seed=seed, data=data), as_json=as_json))
-
-
-def _lasting(minutes: float | None, seconds: float | None) -> float:
-    """How many seconds, told in one way or the other."""
-    if minutes is not None and seconds is not None:
-        raise typer.BadParameter("say how long in minutes or in seconds, not both", param_hint="--seconds")
-    return seconds if seconds is not None else 60 * (10.0 if minutes is None else minutes)

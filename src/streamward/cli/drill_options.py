@@ -35,6 +35,13 @@ class OnControlLoss(StrEnum):
     CONTINUE_FENCED = "continue-fenced"
 
 
+def lasting(minutes: float | None, seconds: float | None) -> float:
+    """How many seconds, told in one way or the other."""
+    if minutes is not None and seconds is not None:
+        raise typer.BadParameter("say how long in minutes or in seconds, not both", param_hint="--seconds")
+    return seconds if seconds is not None else 60 * (10.0 if minutes is None else minutes)
+
+
 def database_url(named: str | None) -> str | None:
     """The URL of a PostgreSQL."""
     return _server(named, "--database", "STREAMWARD_DATABASE_URL", lambda settings: settings.database.url)

@@ -1,0 +1,106 @@
+"""The processes of a scale drill: a control plane and many runners, each with its Manager, fork server and Workers."""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from streamward.drills.roles import Role, call, minted
+from streamward.drills.scale.layout import Layout
+from streamward.drills.takeover.desk import Desk
+from streamward.drills.takeover.fleet import LISTENS
+from streamward.drills.takeover.runner import Runner, ended
+from streamward.drivers.key_pair import KeyPair, StoredIdentity
+from streamward.model.identity import Role as IdentityRole
+from streamward.model.secret import Secret
+from streamward.protocol import codec
+from streamward.protocol.fields import ClearText
+from streamward.protocol.identities import RedeemCode
+from streamward.settings import handed_on
+
+MAX_FPS = 0.25  # pictures of a camera that are looked at a second: every other one
+PER_WORKER = 40  # cameras; with the usual 12 there would be as many processes more, each with its own heartbeat
+SERVES = "runner.serves"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScaleSpec:
+    """What is to be done."""
+
+    layout: Layout = field(default_factory=Layout)
+    seconds: float = 600.0  # of steadiness
+    ttl: float = 8.0
+    renew_every: float = 2.0
+    per_worker: int = PER_WORKER
+    seed: int | None = None
+    database: str | None = None  # None: SQLite
+    amqp: str | None = None  # None: the embedded bus
+    data: Path | None = None
+
+
+class Fleet:
+    """All of them, serving; tenants and sites are known to the control plane, cameras not yet."""
+
+    def __init__(self, spec: ScaleSpec, folder: Path, started: contextlib.ExitStack) -> None:
+        self.spec = spec
+        self.data = folder / "data"
+        self.runners: dict[str, Runner] = {}
+        self._folder = folder
+        self._started = started
+        self.control = Role("control", folder=folder, environment=self._environment())
+        started.callback(ended, self.control)
+        (url,) = self.control.said(LISTENS)
+        token = minted("token", "--admin", "drill", "--ttl", "24h", folder=folder, environment=self._environment())
+        self.desk = Desk(self.control, url=url, token=token)
+        for tenant in spec.layout.tenants:
+            self.desk.add("/v1/tenants", {"tenant_id": tenant})
+        for site in spec.layout.all_sites():
+            self.desk.add("/v1/sites", site)
+
+    def start_runner(self, runner_id: str) -> Runner:
+        """A runner from its parent down, by our first thread."""
+        environment = self._environment(
+            IDENTITY=str(self._enrolled(runner_id)),
+            CONTROL_URL=self.desk.url,
+            PROM_MANAGER_PORT="0",
+            PROM_WORKER_PORT="0",
+            CAPACITY_STREAMS=str(self.spec.layout.capacity),
+            TARGET_STREAMS_PER_SHARD=str(self.spec.per_worker),
+            RUNNER_DETECTOR="null",
+            RUNNER_MAX_FPS=f"{MAX_FPS:g}",
+        )
+        role = Role("runner", folder=self._folder, environment=environment, called=runner_id)
+        self._started.callback(ended, role)
+        self.runners[runner_id] = runner = Runner(runner_id, role, [role])
+        return runner
+
+    def _enrolled(self, runner_id: str) -> Path:
+        """The key pair of a runner; not by the command line, of which each start takes a second."""
+        invited = self.desk.add("/v1/invitations", {"subject": runner_id, "role": "runner", "ttl_s": 3600})
+        stored = StoredIdentity(url=self.desk.url, pair=KeyPair.new(), role=IdentityRole.RUNNER)
+        code = ClearText(Secret(invited["code"]))
+        redeemed = codec.encode(RedeemCode(code=code, public_key=stored.pair.public_key))
+        call("POST", f"{self.desk.url}/v1/identities", body=redeemed)
+        path = self._folder / f"{runner_id}.json"
+        stored.save(path)
+        return path
+
+    def _environment(self, **more: str) -> dict[str, str]:
+        spec = self.spec
+        ours = {
+            "DATA": str(self.data),
+            "HOST": "127.0.0.1",
+            "PORT": "0",
+            "LEASE_TTL_S": f"{spec.ttl:g}",
+            "LEASE_RENEW_INTERVAL_S": f"{spec.renew_every:g}",
+            **({"DATABASE_URL": spec.database} if spec.database else {}),
+            **({"AMQP_URL": spec.amqp} if spec.amqp else {}),
+        }
+        return handed_on(ours | more)
+
+
+@contextlib.contextmanager
+def fleet(spec: ScaleSpec, folder: Path) -> Iterator[Fleet]:
+    """The processes; whatever happens they are ended, the last one first."""
+    with contextlib.ExitStack() as started:
+        yield Fleet(spec, folder, started)
