@@ -104,6 +104,24 @@ async def test_what_was_made_long_before_goes_aside(indexes: IndexWorld) -> None
         assert (await batcher.add(sightings(1001, first=5))).batch_ids == (present,)
 
 
+@pytest.mark.parametrize(
+    ("moments", "made_at", "joins"),
+    [
+        ((0,), at(-30), False),
+        ((0,), at(-30) + TICK, True),
+        ((0, 25, 50, 75), at(-15), False),  # all of it would be longer than a window
+        ((0, 25, 50, 75), at(-15) + TICK, True),
+    ],
+)
+async def test_what_was_made_shortly_before_joins(indexes: IndexWorld, moments, made_at, joins) -> None:
+    async with indexes:
+        batcher = indexes.batcher()
+        (present, *_) = (await batcher.add(sightings(*moments))).batch_ids
+        placed = await batcher.add([Sighting(9, made_at)], now=at(75))
+        assert (placed.batch_ids == (present,)) is joins
+        assert placed.sealed == ()
+
+
 async def test_a_timer_waits_as_much_longer_as_detections_come_late(indexes: IndexWorld) -> None:
     async with indexes:
         batcher = indexes.batcher()

@@ -1,4 +1,4 @@
-"""URLs of Redis servers, read strictly: a bare `/` or `#` in a password would become part of an address that is shown."""
+"""URLs of Redis servers, read strictly: a bare `/` or `#` in a password would be part of an address that is shown."""
 
 import re
 from urllib.parse import parse_qs, urlsplit
