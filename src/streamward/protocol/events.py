@@ -12,13 +12,18 @@ from streamward.protocol.fields import Id, Message, Version
 
 DETECTIONS = "detections.topic"  # exchanges
 STATUS = "status.topic"
+DEAD_DETECTIONS = "detections.dead"
 MOST_WAITING = 1_000_000  # detections that wait for a batcher; beyond that the oldest give way
 MOST_HEARTBEATS = 10_000
+MOST_DEAD = 10_000
 
 BATCHER = Queue(
     name="detections.batcher",
     bindings=(Binding(DETECTIONS, "detections.#"), Binding(DETECTIONS, "gap.#")),
     most=MOST_WAITING,
+)
+DEAD = Queue(  # what the batcher can make nothing of, for people; the oldest give way
+    name="detections.dead", bindings=(Binding(DEAD_DETECTIONS, "#"),), most=MOST_DEAD
 )
 HEARTBEATS = Queue(  # of runners, for all control planes together: each hears some
     name="runner.heartbeats",

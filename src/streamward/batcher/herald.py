@@ -1,0 +1,54 @@
+"""The herald: writes down what whoever listens is told, beside the detections and not with them.
+
+Guaranteed: a broadcast that fails fails no detection, and nobody waits for one. Not guaranteed: that all is told. What
+waits is bounded: while the database is away, what does not fit is left out.
+"""
+
+from collections.abc import Callable
+
+from streamward.batcher.facts import BroadcastsDropped
+from streamward.insight.broadcasts import Broadcasts
+from streamward.model.ids import TenantId
+from streamward.protocol import codec
+from streamward.protocol.batches import DetectionBatch, DetectionNew, Kind
+from streamward.runtime.journal import Journal
+
+MOST_WAITING = 20_000  # broadcasts
+AT_ONCE = 1000
+LOOK_EVERY = 60.0  # seconds, unless something is told
+
+
+class Herald:
+    """What waits to be written; a service runs its ticks."""
+
+    def __init__(self, broadcasts: Broadcasts, *, journal: Journal) -> None:
+        self.ring: Callable[[], None] = lambda: None  # called when there is something
+        self._broadcasts = broadcasts
+        self._journal = journal
+        self._waiting: dict[tuple[TenantId, Kind], list[DetectionNew | DetectionBatch]] = {}
+        self._count = 0
+        self._dropped = 0
+
+    def tell(self, tenant_id: TenantId, kind: Kind, body: DetectionNew | DetectionBatch) -> None:
+        """Hands over what others should hear."""
+        if self._count >= MOST_WAITING:
+            self._dropped += 1
+            return
+        self._count += 1
+        self._waiting.setdefault((tenant_id, kind), []).append(body)
+        self.ring()
+
+    async def tick(self) -> float:
+        """Writes what waits, together what is alike; raises StoreUnavailable, and then it waits on."""
+        while self._waiting:
+            (tenant_id, kind), bodies = next(iter(self._waiting.items()))
+            some = [codec.encode(body).decode() for body in bodies[:AT_ONCE]]
+            await self._broadcasts.append(tenant_id, kind, some)
+            del bodies[: len(some)]
+            self._count -= len(some)
+            if not bodies:
+                del self._waiting[tenant_id, kind]
+        if self._dropped:
+            self._journal.record(BroadcastsDropped(count=self._dropped))
+            self._dropped = 0
+        return LOOK_EVERY

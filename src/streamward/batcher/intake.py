@@ -1,0 +1,187 @@
+"""The intake: takes what Workers saw from the bus, and lets go of it only when it is kept.
+
+    take ─read→ detections ─keep→ stored and in a batch, or refused by the fence ─ack→ gone
+           └─ unusable: dead letters      └─ database or index away: given back, it comes again
+
+Guaranteed: a message is acknowledged only after all in it is stored and in the index, was refused, or is with the dead
+letters. No message is in the way of the others for ever: one that the database cannot take, while it takes others, is
+set aside after a few tries.
+"""
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from streamward.batcher.dead_letters import DeadLetters
+from streamward.batcher.facts import DetectionsMissing, MessageUnusable
+from streamward.batcher.keeping import Keeper
+from streamward.batcher.pressure import Valve
+from streamward.batcher.reading import read
+from streamward.insight.store import Seen
+from streamward.leases.store import StoreUnavailable
+from streamward.model.bus import Bus, BusAway, Consumer, Delivery, QueueRefused
+from streamward.model.ids import RunnerId, ShardId, TenantId
+from streamward.model.objects import ObjectStore, StoreAway
+from streamward.protocol.events import BATCHER, DetectionsLost
+from streamward.runtime import failpoints
+from streamward.runtime.clock import Clock
+from streamward.runtime.journal import Journal
+
+TAKEN = failpoints.declare("batch.after-take")
+ACKED = failpoints.declare("batch.after-ack")
+
+LISTEN_FOR = 5.0  # seconds, if nothing comes before
+MOST = 400  # messages at a time
+PAUSE = 1.0  # seconds, under pressure
+TRIES = 3  # of a message alone, before it is set aside
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A message, and what was seen in it."""
+
+    delivery: Delivery
+    seen: tuple[Seen, ...]
+
+
+@dataclass(slots=True)
+class _Sorted:
+    """What is to be done with messages."""
+
+    found: list[_Read] = field(default_factory=list)
+    done: list[Delivery] = field(default_factory=list)  # nothing is to be kept of them
+    away: StoreAway | None = None  # some lie in an object store that does not answer: they come again
+
+
+class Intake:
+    """A service runs its ticks."""
+
+    def __init__(
+        self, bus: Bus, objects: ObjectStore, *, keeper: Keeper, valve: Valve, journal: Journal, clock: Clock
+    ) -> None:
+        self._bus = bus
+        self._objects = objects
+        self._keeper = keeper
+        self._valve = valve
+        self._journal = journal
+        self._dead = DeadLetters(bus, journal=journal, clock=clock)
+        self._consumer: Consumer | None = None
+        self._failed: Counter[str] = Counter()  # alone, by message id
+
+    async def tick(self) -> float:
+        """Takes some messages and keeps what is in them.
+
+        Raises BusAway, QueueRefused, StoreUnavailable, IndexAway, StoreAway: what was taken comes again.
+        """
+        if await self._valve.should_apply_backpressure():
+            return PAUSE
+        try:
+            consumer = self._consumer or await self._subscribed()
+            taken = await consumer.take(at_most=MOST, within=LISTEN_FOR)
+            if taken:
+                failpoints.reach(TAKEN)
+                await self._work(consumer, taken)
+        except QueueRefused:  # somebody removed it: it is made again
+            await self.close()
+            raise
+        finally:
+            self._dead.say()
+        return 0.0
+
+    async def close(self) -> None:
+        """Listens no more; what is not acknowledged comes again."""
+        consumer, self._consumer = self._consumer, None
+        if consumer is not None:
+            await consumer.close()
+
+    async def _subscribed(self) -> Consumer:
+        await self._bus.declare(BATCHER)
+        await self._dead.declare()
+        self._consumer = self._bus.consume(BATCHER.name, prefetch=2 * MOST)
+        return self._consumer
+
+    async def _work(self, consumer: Consumer, taken: Sequence[Delivery]) -> None:
+        try:
+            sorted_ = await self._sort(taken)
+            kept = {each.tag for each in (*sorted_.done, *await self._keep(sorted_.found))}
+        except Exception:
+            with contextlib.suppress(BusAway):  # then they come again by themselves
+                await consumer.give_back(taken, requeue=True)
+            raise
+        await consumer.ack([each for each in taken if each.tag in kept])
+        failpoints.reach(ACKED)
+        await consumer.give_back([each for each in taken if each.tag not in kept], requeue=True)
+        if sorted_.away is not None:
+            raise sorted_.away
+
+    async def _sort(self, taken: Sequence[Delivery]) -> _Sorted:
+        """Reads what was taken; the unusable is buried, losses are told."""
+        result = _Sorted()
+        for delivery, reading in zip(taken, await self._readings(taken), strict=True):
+            match reading:
+                case StoreAway():
+                    result.away = reading
+                case MessageUnusable():
+                    await self._dead.bury(delivery.message, reading)
+                    result.done.append(delivery)
+                case DetectionsLost():
+                    self._journal.record(_missing(reading))
+                    result.done.append(delivery)
+                case _:
+                    result.found.append(_Read(delivery, reading))
+        return result
+
+    async def _readings(
+        self, taken: Sequence[Delivery]
+    ) -> list[tuple[Seen, ...] | DetectionsLost | MessageUnusable | StoreAway]:
+        async def reading(delivery: Delivery) -> tuple[Seen, ...] | DetectionsLost | MessageUnusable | StoreAway:
+            try:
+                return await read(delivery.message, self._objects)
+            except (MessageUnusable, StoreAway) as err:
+                return err
+
+        return await asyncio.gather(*map(reading, taken))
+
+    async def _keep(self, found: Sequence[_Read]) -> list[Delivery]:
+        """All of them together, or those that the database takes."""
+        try:
+            await self._keeper.keep([seen for each in found for seen in each.seen])
+        except StoreUnavailable:
+            return await self._keep_each(found)
+        return [each.delivery for each in found]
+
+    async def _keep_each(self, found: Sequence[_Read]) -> list[Delivery]:
+        """One by one; what fails while others do not is to blame itself."""
+        done: list[Delivery] = []
+        failed: list[tuple[Delivery, StoreUnavailable]] = []
+        for each in found:
+            try:
+                await self._keeper.keep(each.seen)
+                done.append(each.delivery)
+            except StoreUnavailable as err:
+                failed.append((each.delivery, err))
+                if not done:
+                    raise  # the database is away, or takes nothing: nobody is to blame
+        for delivery, why in failed:
+            done += await self._blame(delivery, why)
+        return done
+
+    async def _blame(self, delivery: Delivery, err: StoreUnavailable) -> list[Delivery]:
+        name = delivery.message.message_id
+        self._failed[name] += 1
+        if self._failed[name] < TRIES:
+            return []
+        del self._failed[name]
+        await self._dead.bury(delivery.message, MessageUnusable(name, f"the database does not take it ({err})"))
+        return [delivery]
+
+
+def _missing(lost: DetectionsLost) -> DetectionsMissing:
+    return DetectionsMissing(
+        tenant_id=TenantId(lost.tenant_id),
+        runner_id=RunnerId(lost.runner_id),
+        shard_id=ShardId(lost.shard_id),
+        count=lost.count,
+    )

@@ -1,0 +1,36 @@
+"""What tenants want of batching, read again every few seconds and whenever a tenant is new."""
+
+from streamward.insight.rules import Rules
+from streamward.insight.store import RuleBook
+from streamward.model.ids import TenantId
+from streamward.runtime.clock import Clock
+
+READ_EVERY = 5.0  # seconds
+
+
+class KnownRules:
+    """The rules as they were read last."""
+
+    def __init__(self, book: RuleBook, *, clock: Clock) -> None:
+        self._book = book
+        self._clock = clock
+        self._known: dict[TenantId, Rules] = {}
+        self._read_at: float | None = None  # boot-time
+
+    async def every(self) -> dict[TenantId, Rules]:
+        """Of every tenant; raises StoreUnavailable."""
+        if self._read_at is None or self._clock.boot() - self._read_at >= READ_EVERY:
+            await self._read()
+        return self._known
+
+    async def of(self, tenant_id: TenantId) -> Rules:
+        """Of one tenant, also one that was made a moment ago."""
+        known = await self.every()
+        if tenant_id not in known and self._read_at != self._clock.boot():
+            known = await self._read()
+        return known.get(tenant_id) or Rules()
+
+    async def _read(self) -> dict[TenantId, Rules]:
+        self._known = await self._book.rules()
+        self._read_at = self._clock.boot()
+        return self._known
