@@ -17,7 +17,7 @@ import asyncpg
 import pytest
 
 from streamward.drivers.memory import MemoryDatabase, MemoryInsight, MemoryStore
-from streamward.drivers.sql import SqlStore, migrate
+from streamward.drivers.sql import SqlInsight, SqlStore, migrate
 from streamward.insight.database import Insight
 from streamward.insight.rules import Rules
 from streamward.leases.clock_guard import LONGEST_GAP
@@ -106,7 +106,7 @@ class SqliteRows:
         return SqlStore(f"sqlite:///{self._path}", clock=clock, bell=bell)
 
     def insight(self, store: Store) -> Insight:
-        pytest.skip("batches are not in SQL yet")
+        return sql_insight(store)
 
 
 class PostgresRows:
@@ -126,7 +126,13 @@ class PostgresRows:
         return SqlStore(self._url, clock=clock, bell=bell)
 
     def insight(self, store: Store) -> Insight:
-        pytest.skip("batches are not in SQL yet")
+        return sql_insight(store)
+
+
+def sql_insight(store: Store) -> Insight:
+    """Detections and batches on a control plane's own database."""
+    assert isinstance(store, SqlStore)
+    return SqlInsight(store.database, rules=Rules())
 
 
 class World:

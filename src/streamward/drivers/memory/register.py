@@ -133,6 +133,8 @@ class MemoryEdits:
             self._db.leases[thing.camera_id] = replace(lease, state=SessionState.TERMINATED)
         if isinstance(thing, Site):
             del self._db.buckets[thing.site_id]
+        if isinstance(thing, Tenant):
+            self._db.wishes.pop(thing.tenant_id, None)
 
     def _silence(self, runner_id: RunnerId) -> None:
         """Ends a runner's incarnation; its leases run out, for it may be at work still."""

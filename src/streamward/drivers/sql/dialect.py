@@ -16,6 +16,8 @@ from streamward.drivers.sql.instant import microseconds
 
 Rows = Sequence[Sequence[object]]
 
+STAMPED = ("stamp", "camera_uuid", "generation", "runner_id", "incarnation", "tenant_id", "site_id")
+
 
 class SqlDialect(Protocol):
     """One database's spelling."""
@@ -26,6 +28,7 @@ class SqlDialect(Protocol):
     never: str  # the instant of `lease.NEVER`
     now: str  # a query of one row `now`
     now_after_locks: str  # the same, once every row of `k` is locked
+    in_turn: str  # the same, once nobody else broadcasts
 
     def later(self, instant: str, seconds: str) -> str:
         """An instant so many seconds later."""
@@ -33,6 +36,17 @@ class SqlDialect(Protocol):
 
     def locking(self, table: str, *, skip: bool = False) -> str:
         """Locks the rows of that table; with `skip`, leaves those out that somebody else has locked."""
+        ...
+
+    def undisturbed(self, rows: str) -> str:
+        """The same leases, locked, once no detection of their cameras is being stored."""
+        ...
+
+    def fenced(self) -> str:
+        """The grants that a list `m` of stamps names, and when the next one of each camera was given.
+
+        No camera of the list is granted to anybody until the commit.
+        """
         ...
 
     def returning(self, alias: str, *columns: str) -> str:
@@ -57,12 +71,29 @@ class PostgresDialect:
     never = "to_timestamp(0)"
     now = "SELECT lease_now() AS now"
     now_after_locks = "SELECT lease_now() AS now FROM (SELECT count(*) FROM k) AS locked"
+    # Held until the commit: numbers come to light in their order, so that a reader misses none.
+    in_turn = "SELECT lease_now() AS now FROM (SELECT pg_advisory_xact_lock(21336)) AS locked"
 
     def later(self, instant: str, seconds: str) -> str:
         return f"({instant} + ({seconds}) * interval '1 second')"
 
     def locking(self, table: str, *, skip: bool = False) -> str:
-        return f"FOR UPDATE OF {table}{' SKIP LOCKED' if skip else ''}"
+        """Keeps out who would change a row, and not who only wants it to stay as it is."""
+        return f"FOR NO KEY UPDATE OF {table}{' SKIP LOCKED' if skip else ''}"
+
+    def undisturbed(self, rows: str) -> str:
+        """Who stores a detection locks its lease against this one lock (`grants_of`), for some milliseconds."""
+        return (
+            f"WITH c AS MATERIALIZED ({rows}) SELECT c.* FROM c"  # noqa: S608 - a statement of this package
+            " JOIN stream_leases AS x ON x.camera_uuid = c.camera_uuid ORDER BY c.camera_uuid FOR UPDATE OF x"
+        )
+
+    def fenced(self) -> str:
+        return (
+            f"SELECT m.*, f.next_at, f.is_busy FROM {self.listed(*STAMPED, alias='m')}"  # noqa: S608 - as above
+            " JOIN grants_of(:m_camera_uuid, :m_generation, :may_wait) AS f"
+            " ON f.place = m.stamp AND f.runner_id = m.runner_id AND f.incarnation = m.incarnation"
+        )
 
     def returning(self, alias: str, *columns: str) -> str:
         return "RETURNING " + ", ".join(f"{alias}.{column} AS {alias}_{column}" for column in columns)
@@ -85,12 +116,24 @@ class SqliteDialect:
     never = "0"
     now = "SELECT :now AS now"
     now_after_locks = now
+    in_turn = now
 
     def later(self, instant: str, seconds: str) -> str:
         return f"({instant} + CAST(round(({seconds}) * 1000000) AS INTEGER))"
 
     def locking(self, table: str, *, skip: bool = False) -> str:  # noqa: ARG002 - the whole file is locked already
         return ""
+
+    def undisturbed(self, rows: str) -> str:
+        return rows
+
+    def fenced(self) -> str:
+        return (
+            f"SELECT m.*, s.granted_at AS next_at, false AS is_busy FROM {self.listed(*STAMPED, alias='m')}"  # noqa: S608
+            " JOIN lease_grants AS g ON g.camera_uuid = m.camera_uuid AND g.generation = m.generation"
+            " AND g.runner_id = m.runner_id AND g.incarnation = m.incarnation"
+            " LEFT JOIN lease_grants AS s ON s.camera_uuid = m.camera_uuid AND s.generation = m.generation + 1"
+        )
 
     def returning(self, alias: str, *columns: str) -> str:
         """Sees the changed row only, and knows nothing of its alias."""

@@ -108,7 +108,7 @@ def _take(rule: LeaseRule, *, skip: bool) -> Statement:
     kept_or_new = ", ".join(
         f"{name} = CASE WHEN {is_mine} THEN l.{name} ELSE {value} END" for name, value in new.items()
     )
-    return rule.change(
+    return rule.grant(
         rule.listed("ttl", "soft_for", skip=skip),
         assign=(
             f"runner_id = :runner_id, incarnation = :incarnation, {kept_or_new},"

@@ -62,6 +62,10 @@ class LeaseRule:
         latest = f"coalesce({made_until}, {self.lead})"
         return self.freed(f"{self.dialect.least}({latest}, l.expires_at)")
 
+    def grant(self, rows: str, *, assign: str, where: str) -> Statement:
+        """A change that may be a grant: no detection may be accepted that is dated after it and stored before it."""
+        return self.change(self.dialect.undisturbed(rows), assign=assign, where=where)
+
     def change(self, rows: str, *, assign: str, where: str = "true") -> Statement:
         """One conditional change of the leases in `rows`, a query of their ids and of what goes with each."""
         return statement(

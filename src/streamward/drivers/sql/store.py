@@ -35,7 +35,7 @@ class SqlStore(
     """One control plane's way into `postgresql://…` or `sqlite:///…`."""
 
     def __init__(self, url: str, *, clock: Clock, bell: Bell, policies: Policies = BY_NAME) -> None:
-        database = Database(url, clock=clock, bell=bell, policies=policies)
+        self.database = database = Database(url, clock=clock, bell=bell, policies=policies)
         for part in SqlStore.__bases__:
             part.__init__(self, database)  # type: ignore[misc]  # each takes the database
         self._listener = Listener(url, clock=clock, bell=bell) if database.is_postgres else None

@@ -72,7 +72,7 @@ CREATE TABLE broadcasts (
 CREATE INDEX broadcasts_by_tenant ON broadcasts (tenant_id, seq)
 
 CREATE TABLE batching_rules (
-    tenant_id  {id} PRIMARY KEY,
+    tenant_id  {id} PRIMARY KEY REFERENCES tenants ON DELETE CASCADE,
     wishes     text NOT NULL,
     updated_at {instant} NOT NULL
 )
