@@ -3,6 +3,8 @@
 import threading
 from typing import Any
 
+import pytest
+
 from streamward.drivers.decoder import Decoder
 from streamward.drivers.detectors.colour import ColourDetector
 from streamward.model.detection import Detections
@@ -152,6 +154,46 @@ async def test_while_a_detector_is_busy_all_is_decoded_and_then_it_is_shown_the_
     stuck.go.set()
     await run.until(lambda: run.seen and run.seen[-1].frame == PICTURE.loop)
     assert len(run.seen) <= 3  # the last of them may still have been on its way
+    await run.pipeline.close()
+
+
+class Sized(Blind):
+    """A detector that takes pictures of its size alone, and counts them."""
+
+    def __init__(self, *size: int) -> None:
+        self.size = Size(*size)
+        self.looked = 0
+
+    def detect(self, image: Any) -> Detections:
+        assert image.shape[:2] == (self.size.height, self.size.width)
+        self.looked += 1
+        return ()
+
+
+@pytest.mark.parametrize("width", [1, 31, 300, 853])
+async def test_a_picture_of_any_width_is_looked_at(width: int):
+    run, detector = Run(), Sized(width, 18)
+    run.add(detector=detector)
+    run.send(encode(make_scene(1, PICTURE)), units=slice(0, 1))
+    await run.until(lambda: run.seen)
+    assert (detector.looked, run.updates) == (1, [])
+    await run.pipeline.close()
+
+
+async def test_a_detector_is_swapped_between_two_frames_and_none_is_lost():
+    run, old, new, other = Run(), Sized(32, 18), Sized(64, 64), Sized(8, 8)
+    run.add(detector=old)
+    run.add(CameraId("cam-2"), detector=other)
+    clip = encode(make_scene(1, PICTURE))
+    for number in range(PICTURE.loop):
+        for camera_id in (CAMERA, CameraId("cam-2")):
+            run.send(clip, camera_id=camera_id, units=slice(number, number + 1))
+        if number == 10:
+            run.pipeline.swap(old, new)  # while the eleventh picture may be anywhere
+        await run.until(lambda wanted=number + 1: len(run.seen) >= 2 * wanted)
+    assert old.looked in {10, 11}
+    assert (old.looked + new.looked, other.looked) == (PICTURE.loop, PICTURE.loop)
+    assert not run.updates
     await run.pipeline.close()
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import av
+import numpy as np
 from av.error import FFmpegError
 from av.video.reformatter import Interpolation, VideoReformatter
 
@@ -32,7 +33,7 @@ class DecodedFrame:
         fitted = self._reformatter.reformat(
             self._frame, width=size.width, height=size.height, format="rgb24", interpolation=_SCALING, threads=1
         )
-        return fitted.to_ndarray()
+        return np.ascontiguousarray(fitted.to_ndarray())  # rows of odd widths are padded
 
 
 class Decoder:

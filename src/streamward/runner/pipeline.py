@@ -59,6 +59,7 @@ class _Shown:
     image: Any
     size: Size
     sent: Size
+    detector: Detector  # which it was made to measure for
 
 
 @dataclass(slots=True)
@@ -119,6 +120,12 @@ class Pipeline:
             with track.lock:
                 track.lane.clear()
                 track.decoder = decoder
+
+    def swap(self, old: Detector, new: Detector) -> None:
+        """Has the cameras of one detector looked at by another; what was made to measure for the old one, it sees."""
+        for track in list(self._tracks.values()):
+            if track.detector is old:
+                track.detector = new
 
     def drop(self, camera_id: CameraId) -> None:
         """Takes no more of a camera; what was seen before still comes back."""
@@ -184,9 +191,10 @@ class Pipeline:
         track.sampler, is_wanted = track.sampler.admit(arrived_at)
         if not is_wanted:
             return
-        size = shown_size(track.detector, frame.size)
+        detector, sent = track.detector, frame.size
+        size = shown_size(detector, sent)
         image = frame.fitted(size)
-        shown = _Shown(frame=track.frames, arrived_at=arrived_at, image=image, size=size, sent=frame.size)
+        shown = _Shown(frame=track.frames, arrived_at=arrived_at, image=image, size=size, sent=sent, detector=detector)
         with track.lock:
             is_first = track.lane.show(shown)
         if is_first:
@@ -203,7 +211,8 @@ class Pipeline:
         self._mailbox.post(self._watchdog.on_model_inference_started, frame)
         began = self._clock.boot()
         try:
-            found = track.zones.admit(track.detector.detect(shown.image), shown.size)
+            found = track.zones.admit(shown.detector.detect(shown.image), shown.size)
+            picture = zlib.crc32(shown.image)
         except Exception as error:  # noqa: BLE001 - a detector is anybody's function; the other cameras go on
             self._failed(track, StreamErrorCode.DETECTOR_FAILED, _described(error))
             return
@@ -213,7 +222,7 @@ class Pipeline:
             arrived_at=shown.arrived_at,
             detections=enlarged(found, shown=shown.size, sent=shown.sent),
             inference_s=self._clock.boot() - began,
-            picture=zlib.crc32(shown.image),
+            picture=picture,
         )
         self._tell(self._watchdog.on_model_prediction_ready, seen)
 
