@@ -162,7 +162,7 @@ class Intake:
                 done.append(each.delivery)
             except StoreUnavailable as err:
                 failed.append((each.delivery, err))
-                if not done:
+                if not done and (len(failed) == TRIES or each is found[-1]):
                     raise  # the database is away, or takes nothing: nobody is to blame
         for delivery, why in failed:
             done += await self._blame(delivery, why)

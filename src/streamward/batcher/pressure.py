@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from streamward.batcher.facts import PressureChanged
-from streamward.insight.pressure import Pressure
+from streamward.insight.pressure import Pressure, judge
+from streamward.model.bus import Bus
+from streamward.protocol.batches import ANALYSIS, HELD_SHARE, MOST_WAITING
 from streamward.runtime.clock import Clock
 from streamward.runtime.journal import Journal
 
@@ -57,3 +59,14 @@ async def _asked(source: PressureSource) -> Pressure:
             return await source.level()
     except Exception:  # noqa: BLE001 somebody else's code: S2-35
         return Pressure.NORMAL
+
+
+class QueueDepth:
+    """The analysis queue as a source; only for those who name it, for without an analyst it stops everything."""
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+
+    async def level(self) -> Pressure:
+        """By how many batches wait."""
+        return judge(await self._bus.waiting(ANALYSIS.name), MOST_WAITING, critical=HELD_SHARE)

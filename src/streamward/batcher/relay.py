@@ -19,7 +19,15 @@ from streamward.model.bus import Bus, BusAway, QueueRefused, Refused
 from streamward.model.errors import StreamwardError
 from streamward.model.message import Event, Message, Place, addressed
 from streamward.protocol import codec
-from streamward.protocol.batches import ANALYSIS, DEAD, EXCHANGE, MOST_WAITING, analysis_request, routing_key
+from streamward.protocol.batches import (
+    ANALYSIS,
+    DEAD,
+    EXCHANGE,
+    HELD_SHARE,
+    MOST_WAITING,
+    analysis_request,
+    routing_key,
+)
 from streamward.runtime import failpoints
 
 PUBLISHED = failpoints.declare("batch.after-publish")
@@ -28,7 +36,7 @@ TOLD = failpoints.declare("batch.after-told")
 IN_FLIGHT = 50  # messages without a confirm: more make each wait longer, and little more get through
 LOOK_EVERY = 0.5  # seconds between two looks into an outbox that was empty
 HELD_FOR = 1.0  # seconds between two looks at a queue that was nearly full
-HELD_AT = int(0.8 * MOST_WAITING)  # messages
+HELD_AT = int(HELD_SHARE * MOST_WAITING)  # messages
 OTHERS_AFTER = timedelta(seconds=5)  # whoever closed a batch and is alive has told it by then
 KIND = "analysis.request"
 

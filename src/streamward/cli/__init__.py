@@ -11,6 +11,7 @@ import typer
 from streamward import __version__
 from streamward.cli import (
     audit,
+    batcher,
     cameras,
     control,
     doctor,
@@ -59,6 +60,7 @@ app.command("fleet")(fleet.show)
 app.command("control")(control.run)
 app.command("runner")(runner.run)
 app.command("worker")(worker.run)
+app.command("batcher")(batcher.run)
 app.command("nvr")(nvr.run)
 app.command("login")(login.login)
 app.command("logout")(login.logout)

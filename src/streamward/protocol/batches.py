@@ -8,6 +8,7 @@ from streamward.protocol.fields import Id, Instant, Message
 
 EXCHANGE = "analysis.topic"
 MOST_WAITING = 10_000  # batches that wait for an analyst; more stay in the outbox
+HELD_SHARE = 0.8  # of these, from which on they do
 
 ANALYSIS = Queue(
     name="analysis_queue",

@@ -317,18 +317,9 @@ def _template(around: _Around) -> shards.ShardConfig:
 
 def _objects(settings: ObjectSettings) -> shards.ObjectsAt | None:
     """Where large events go; raises StoreUnusable, before there is a Worker that would."""
-    if settings.url is None:
-        return None
-    access_key, secret_key = map(ClearText, settings.keys) if settings.keys else (None, None)
-    at = shards.ObjectsAt(
-        url=settings.url,
-        endpoint=settings.endpoint,
-        region=settings.region,
-        access_key=access_key,
-        secret_key=secret_key,
-        ca_file=None if settings.ca is None else str(settings.ca.absolute()),
-    )
-    open_store(at)
+    at = settings.at
+    if at is not None:
+        open_store(at)
     return at
 
 

@@ -10,7 +10,10 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from streamward.leases.policy import FAST, LONGEST_TTL, SHORTEST_TTL, TimingsContradict, check_timings
 from streamward.model import broker_url
 from streamward.model.secret import Secret
+from streamward.protocol.fields import ClearText
+from streamward.protocol.shards import ObjectsAt
 from streamward.settings.analyst import AnalystSettings
+from streamward.settings.batch import BatchSettings
 from streamward.settings.part import PREFIX, Part
 from streamward.settings.redis import RedisSettings
 
@@ -92,6 +95,21 @@ class ObjectSettings(Part):
         if self.access_key is None or self.secret_key is None:
             return None
         return Secret(self.access_key.get_secret_value()), Secret(self.secret_key.get_secret_value())
+
+    @property
+    def at(self) -> ObjectsAt | None:
+        """As processes tell each other; None: a folder in the data folder."""
+        if self.url is None:
+            return None
+        access_key, secret_key = map(ClearText, self.keys) if self.keys else (None, None)
+        return ObjectsAt(
+            url=self.url,
+            endpoint=self.endpoint,
+            region=self.region,
+            access_key=access_key,
+            secret_key=secret_key,
+            ca_file=None if self.ca is None else str(self.ca.absolute()),
+        )
 
 
 class LeaseSettings(Part):
@@ -262,6 +280,7 @@ class Settings(BaseSettings):
     lease: LeaseSettings = LeaseSettings()
     log: LogSettings = LogSettings()
     runner: RunnerSettings = RunnerSettings()
+    batch: BatchSettings = BatchSettings()
     analyst: AnalystSettings = AnalystSettings()
     capacity_streams: Annotated[
         int | None,

@@ -1,0 +1,252 @@
+"""Closer, sweeper, relay and herald of a batcher, ticked by hand."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from streamward.batcher.facts import AnalysisHeld, BatchClosed, BroadcastsDropped, DetectionsAddedAgain
+from streamward.batcher.herald import MOST_WAITING, Herald
+from streamward.batcher.parts import parts
+from streamward.batcher.relay import HELD_AT, HELD_FOR, LOOK_EVERY, OTHERS_AFTER, BatchRefused, Relay
+from streamward.batcher.sweeper import FRESH, MARGIN, SWEEP_EVERY
+from streamward.drivers.memory.bus import MemoryBus
+from streamward.drivers.memory.open_batches import MemoryOpenBatches
+from streamward.insight.batch import BatchId, Limits
+from streamward.insight.rules import Rules
+from streamward.insight.store import IndexAway
+from streamward.leases.store import StoreUnavailable
+from streamward.model.bus import Published, Refused
+from streamward.model.message import Message
+from streamward.protocol.batches import ANALYSIS, EXCHANGE, DetectionNew
+from tests.support.batch_desk import Desk, Failing
+from tests.support.builders import CAMERA, TENANT
+from tests.support.buses import a_message
+from tests.support.clocks import START
+
+
+async def until(desk: Desk, second: float) -> None:
+    """Lets time pass, with a look for due batches at the end."""
+    desk.clock.advance(second - desk.clock.boot())
+    await desk.batcher.closer.tick()
+
+
+async def seen_at(desk: Desk, *seconds: float) -> None:
+    for second in seconds:
+        await until(desk, second)
+        await desk.see(0)
+        await desk.take_in()
+
+
+async def test_timeline_a_closes_after_thirty_idle_seconds():
+    desk = Desk()
+    await seen_at(desk, 0, 5, 15, 44.9, 50)
+    await until(desk, 79.9)
+    assert desk.of(BatchClosed) == []
+    await until(desk, 80)
+    (closed,) = desk.of(BatchClosed)
+    assert (closed.detections, closed.reason) == (5, "idle_timeout")
+
+
+async def test_timeline_b_closes_after_ninety_seconds_whatever_comes():
+    desk = Desk()
+    await seen_at(desk, 0, 5, 15, 40, 50, 60, 75)
+    await until(desk, 89.9)
+    assert desk.of(BatchClosed) == []
+    await until(desk, 90)
+    (closed,) = desk.of(BatchClosed)
+    assert (closed.detections, closed.reason) == (7, "window_timeout")
+
+
+async def test_a_full_batch_closes_at_once_and_is_told_to_everybody():
+    desk = Desk(Rules(limits=Limits(most=3)))
+    await seen_at(desk, 0, 1, 2)
+    await desk.batcher.closer.close_in_hand()
+    await desk.batcher.relay.tick()
+    (message,) = desk.told()
+    (batch_id,) = desk.db.batches
+    assert (message.message_id, message.routing_key) == (batch_id, f"analysis.{TENANT}.{CAMERA}")
+    assert json.loads(message.body) == {
+        "batch_id": batch_id[:14],
+        "camera_id": CAMERA,
+        "detection_ids": [1, 2, 3],
+        "started_at": "2026-01-01T12:00:00Z",
+        "closed_at": "2026-01-01T12:00:02Z",
+        "close_reason": "max_size",
+        "pipeline_start_time": "2026-01-01T12:00:00Z",
+    }
+    assert desk.db.batches[batch_id].is_told
+    await desk.batcher.herald.tick()
+    assert [each.kind for each in desk.db.broadcasts].count("detection.batch") == 1
+
+
+@pytest.mark.parametrize(("part", "call"), [("batches", "close_batch"), ("index", "forget")])
+async def test_what_could_not_be_closed_stays_in_hand_until_it_is(part, call):
+    desk = Desk(Rules(limits=Limits(most=1)))
+    await desk.see(0)
+    await desk.take_in()
+    getattr(desk, part).failing = {call}
+    with pytest.raises((StoreUnavailable, IndexAway)):
+        await desk.batcher.closer.tick()
+    assert len(desk.batcher.in_hand) == 1
+    getattr(desk, part).failing = set()
+    await desk.batcher.closer.tick()
+    assert len(desk.batcher.in_hand) == 0
+    assert len(desk.db.batches) == 1
+
+
+async def test_what_joined_a_batch_that_was_closed_already_gets_another_one():
+    desk = Desk()
+    await desk.see(0)
+    await desk.take_in()
+    before = desk.index._thing._shelves
+    (sealed,) = await desk.index.seal_due(TENANT, now=START + timedelta(seconds=30), limit=9)
+    await desk.insight.batches.close_batch(sealed)  # then the index comes back with it, as if it were open
+    assert before[TENANT].closing
+    desk.index._thing._shelves = {}
+    desk.index._thing._names = lambda: sealed.batch_id
+    await desk.see(1)
+    await desk.take_in()
+    desk.index._thing._names = lambda: BatchId("batch-" + "b" * 32)
+    await until(desk, 31)
+    await until(desk, 62)
+    assert {each.batch.detection_ids for each in desk.db.batches.values()} == {(1,), (2,)}
+
+
+async def test_what_an_index_in_memory_lost_with_its_batcher_is_added_when_the_next_begins():
+    desk = Desk()
+    await desk.see(0, 1)
+    await desk.take_in()
+    desk.clock.advance(60)
+    desk.index._thing = MemoryOpenBatches()
+    desk.batcher = desk.another()
+    assert await desk.batcher.bodies["sweeper"].tick() == FRESH.total_seconds()
+    await until(desk, 61)
+    await until(desk, 93)
+    assert [each.batch.detection_ids for each in desk.db.batches.values()] == [(1, 2)]
+    assert desk.of(DetectionsAddedAgain) == []
+
+
+async def test_what_is_being_added_by_others_is_left_alone_until_they_had_time():
+    desk = Desk()
+    sweeper = desk.batcher.bodies["sweeper"]
+    desk.index.failing = {"add_all"}
+    await desk.see(0)
+    with pytest.raises(IndexAway):
+        await desk.take_in()
+    desk.index.failing = set()
+    desk.clock.advance(0.1)
+    assert await sweeper.tick() == FRESH.total_seconds()
+    assert await desk.index.next_due(TENANT) is None
+    desk.clock.advance(FRESH.total_seconds() + 1)
+    assert await sweeper.tick() == SWEEP_EVERY
+    assert await desk.index.next_due(TENANT) is not None
+
+
+async def test_what_the_index_lost_in_silence_is_found_after_the_longest_batch():
+    desk = Desk()
+    sweeper = desk.batcher.bodies["sweeper"]
+    await sweeper.tick()
+    await desk.see(1)
+    await desk.take_in()
+    desk.clock.advance(10)
+    await sweeper.tick()
+    desk.index._thing._shelves = {}
+    desk.clock.advance(110 + MARGIN.total_seconds())
+    await sweeper.tick()
+    assert desk.of(DetectionsAddedAgain) == []
+    desk.clock.advance(1)
+    await sweeper.tick()
+    assert desk.of(DetectionsAddedAgain) == [DetectionsAddedAgain(count=1)]
+
+
+async def a_closed_batch(desk: Desk) -> None:
+    await desk.see(0)
+    await desk.take_in()
+    await desk.batcher.closer.close_in_hand()
+
+
+async def test_batches_wait_in_the_outbox_while_four_fifths_of_the_queue_are_taken():
+    desk = Desk(Rules(limits=Limits(most=1)))
+    await a_closed_batch(desk)
+    await desk.bus.declare(ANALYSIS)
+    for number in range(HELD_AT):
+        await desk.bus.publish(a_message(number, exchange=EXCHANGE, key="analysis.x"))
+    assert await desk.batcher.relay.tick() == HELD_FOR
+    assert await desk.batcher.relay.tick() == HELD_FOR
+    assert desk.of(AnalysisHeld) == [AnalysisHeld(waiting=HELD_AT)]
+    assert desk.batcher.relay.is_held
+    desk.queues.by_name[ANALYSIS.name].ready.clear()
+    assert await desk.batcher.relay.tick() == LOOK_EVERY
+    assert len(desk.told()) == 1
+
+
+async def test_a_batch_is_told_by_who_closed_it_and_by_others_only_after_a_while():
+    desk = Desk(Rules(limits=Limits(most=1)))
+    await a_closed_batch(desk)
+    other = desk.another()
+    await other.relay.tick()
+    assert desk.told() == []
+    desk.clock.advance(OTHERS_AFTER.total_seconds())
+    await other.relay.tick()
+    await desk.batcher.relay.tick()
+    assert len(desk.told()) == 1
+
+
+class Choosy:
+    """A bus that does not take what is published, for now."""
+
+    def __init__(self, bus: MemoryBus) -> None:
+        self._bus = bus
+        self.refuses = True
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._bus, name)
+
+    async def publish(self, message: Message) -> Published | Refused:
+        return Refused("not confirmed") if self.refuses else await self._bus.publish(message)
+
+
+async def test_a_batch_that_the_queue_refuses_stays_in_the_outbox():
+    desk = Desk(Rules(limits=Limits(most=1)))
+    await a_closed_batch(desk)
+    desk.clock.advance(OTHERS_AFTER.total_seconds())
+    bus: Any = Choosy(desk.bus)
+    relay = Relay(parts(desk.insight, desk.index, journal=desk.journal, clock=desk.clock), bus)
+    with pytest.raises(BatchRefused, match="not confirmed"):
+        await relay.tick()
+    bus.refuses = False
+    await relay.tick()
+    assert len(desk.told()) == 1
+
+
+async def test_two_batches_with_one_short_id_are_both_told():
+    desk = Desk(Rules(limits=Limits(most=1)))
+    names = iter([f"batch-{'a' * 8}{place:024x}" for place in range(9)])
+    desk.index._thing._names = lambda: BatchId(next(names))
+    await desk.see(0, 1)
+    await desk.take_in()
+    await desk.batcher.closer.close_in_hand()
+    await desk.batcher.relay.tick()
+    assert len({each.message_id for each in desk.told()}) == 2
+    assert {json.loads(each.body)["batch_id"] for each in desk.told()} == {"batch-aaaaaaaa"}
+
+
+def a_broadcast(number: int) -> DetectionNew:
+    return DetectionNew(detection_id=number, batch_id="batch-1", camera_id=CAMERA, timestamp=START)
+
+
+async def test_broadcasts_that_cannot_be_written_wait_and_what_does_not_fit_is_left_out_and_told():
+    desk = Desk()
+    broadcasts: Any = Failing(desk.insight.broadcasts, StoreUnavailable("simulated"))
+    herald = Herald(broadcasts, journal=desk.journal)
+    broadcasts.failing = {"append"}
+    for number in range(MOST_WAITING + 3):
+        herald.tell(TENANT, "detection.new", a_broadcast(number))
+    with pytest.raises(StoreUnavailable):
+        await herald.tick()
+    broadcasts.failing = set()
+    await herald.tick()
+    assert len(desk.db.broadcasts) == MOST_WAITING
+    assert desk.of(BroadcastsDropped) == [BroadcastsDropped(count=3)]

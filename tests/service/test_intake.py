@@ -1,0 +1,196 @@
+"""The intake: nothing is let go of before it is kept, and nothing is in the way of the rest."""
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from streamward.batcher.facts import DetectionsMissing, DetectionsStored, MessagesUnusable
+from streamward.batcher.intake import TRIES
+from streamward.insight.rules import Rules
+from streamward.insight.store import IndexAway
+from streamward.insight.urgency import Trigger, Triggers
+from streamward.leases.store import StoreUnavailable
+from streamward.model.bus import Refused
+from streamward.model.ids import TenantId
+from streamward.model.message import Message
+from streamward.model.objects import ObjectKey, StoreAway
+from streamward.protocol import codec, events
+from streamward.protocol.pointers import DATAREF, pointer, stored
+from tests.support.batch_desk import Desk, a_thing, an_event, told
+from tests.support.builders import CAMERA, TENANT
+from tests.support.clocks import START
+
+FAST = Rules(
+    triggers=Triggers(
+        alert=Trigger(confidence=0.5, labels=frozenset({"fire"})),
+        analyse=Trigger(confidence=0.9, labels=frozenset({"fire"})),
+    )
+)
+
+
+async def test_what_was_seen_is_stored_in_a_batch_and_told_of_before_it_is_acknowledged():
+    desk = Desk()
+    await desk.see(0, 1, detections=[a_thing(), a_thing("car")])
+    await desk.take_in()
+    assert len(desk.db.detections) == 4
+    assert desk.of(DetectionsStored) == [DetectionsStored(new=4, late=0, known=0, refused=0)]
+    assert desk.waiting(events.BATCHER.name) == []
+    await desk.batcher.herald.tick()
+    bodies = [json.loads(each.body) for each in desk.db.broadcasts]
+    assert [each["label"] for each in bodies] == ["person", "car", "person", "car"]
+    assert len({each["batch_id"] for each in bodies}) == 1
+
+
+async def test_what_comes_again_is_known_and_changes_nothing():
+    desk = Desk()
+    message = told(an_event(START))
+    await desk.bus.declare(events.BATCHER)
+    await desk.bus.publish(message)
+    await desk.take_in()
+    await desk.bus.publish(message)
+    await desk.take_in()
+    assert desk.of(DetectionsStored)[-1] == DetectionsStored(new=0, late=0, known=1, refused=0)
+    (sealed,) = await desk.index.seal_due(TENANT, now=START + timedelta(seconds=30), limit=9)
+    assert sealed.detection_ids == (1,)
+
+
+async def test_the_fence_refuses_what_a_thawed_worker_made_and_lets_pass_what_it_made_before():
+    desk = Desk()
+    desk.clock.advance(10)
+    desk.grant()
+    await desk.see(*(-place for place in range(1, 6)), generation=1)  # from its spool
+    await desk.see(*range(5), generation=1)  # frozen meanwhile, and it does not know
+    await desk.take_in()
+    assert desk.of(DetectionsStored) == [DetectionsStored(new=5, late=5, known=0, refused=5)]
+    assert all(each.is_late for each in desk.db.detections.values())
+    assert desk.waiting(events.BATCHER.name) == []
+
+
+@pytest.mark.parametrize(("part", "call"), [("detections", "admit"), ("index", "add_all")])
+async def test_while_a_store_is_away_messages_go_back_and_come_again(part, call):
+    desk = Desk()
+    getattr(desk, part).failing = {call}
+    await desk.see(0, 1, 2)
+    with pytest.raises((StoreUnavailable, IndexAway)):
+        await desk.take_in()
+    assert len(desk.waiting(events.BATCHER.name)) == 3
+    getattr(desk, part).failing = set()
+    await desk.take_in()
+    assert desk.waiting(events.BATCHER.name) == []
+    (sealed,) = await desk.index.seal_due(TENANT, now=START + timedelta(seconds=40), limit=9)
+    assert sealed.detection_ids == (1, 2, 3)
+
+
+UNUSABLE = {
+    "no JSON": lambda m: replace(m, body=b"{"),
+    "another camera's key": lambda m: replace(m, routing_key="detections.tenant-1.site-1.cam-2"),
+    "another's event": lambda m: replace(m, body=m.body.replace(b'"event_id":"cam-1', b'"event_id":"cam-2')),
+    "no zone": lambda m: replace(m, body=m.body.replace(b'00Z"', b'00"')),
+    "year 1": lambda m: replace(m, body=m.body.replace(b'"ts":"2026', b'"ts":"0001')),
+    "a NUL in a class": lambda m: replace(m, body=m.body.replace(b'"person"', b'"per\\u0000son"')),
+    "half a character": lambda m: replace(m, body=m.body.replace(b'"person"', b'"per\\ud800son"')),
+    "no class": lambda m: replace(m, body=m.body.replace(b'"person"', b'""')),
+    "more than a number": lambda m: replace(m, body=m.body.replace(b"0.75", b"1e999")),
+    "a pointer to nothing": lambda m: replace(m, headers={**m.headers, DATAREF: "s3://x/y"}),
+}
+
+
+@pytest.mark.parametrize("how", UNUSABLE)
+async def test_what_nobody_can_read_goes_to_the_dead_letters_and_the_rest_goes_on(how):
+    desk = Desk()
+    await desk.bus.declare(events.BATCHER)
+    spoiled: Message = UNUSABLE[how](told(an_event(START)))
+    assert spoiled != told(an_event(START))
+    assert not isinstance(await desk.bus.publish(spoiled), Refused)
+    await desk.see(0, 1)
+    await desk.take_in()
+    assert len(desk.db.detections) == 2
+    assert desk.waiting(events.BATCHER.name) == []
+    (dead,) = desk.waiting(events.DEAD.name)
+    assert dead.body == spoiled.body
+    assert dead.headers["streamward_why"]
+    (said,) = desk.of(MessagesUnusable)
+    assert said.times == 1
+
+
+async def test_one_that_the_database_alone_refuses_is_set_aside_after_a_few_tries_and_never_when_it_takes_none():
+    desk = Desk()
+    admit = desk.detections.admit
+
+    async def choosy(seen):
+        if any(each.event_id.endswith(".1") for each in seen):
+            raise StoreUnavailable("numeric value out of range")
+        return await admit(seen)
+
+    desk.detections.admit = choosy
+    await desk.see(0)
+    for _ in range(TRIES + 1):
+        with pytest.raises(StoreUnavailable):
+            await desk.take_in()  # it is alone: the database may be to blame
+    for _ in range(TRIES):
+        await desk.see(1)
+        assert len(desk.waiting(events.BATCHER.name)) == 2
+        await desk.take_in()
+    assert desk.waiting(events.BATCHER.name) == []
+    assert len(desk.db.detections) == TRIES
+    assert len(desk.waiting(events.DEAD.name)) == 1
+
+
+async def test_a_pointer_is_followed_and_waits_while_its_store_is_away():
+    desk = Desk()
+    event = an_event(START)
+    key = ObjectKey.of(TenantId(TENANT), CAMERA, day=START.date(), name=event.event_id)
+    body = codec.encode(event)
+    await desk.objects.put(key, body)
+    pointing = codec.encode(pointer(event, stored(body, key=str(key), url="memory:x")))
+    await desk.bus.declare(events.BATCHER)
+    message = told(event)
+    await desk.bus.publish(replace(message, body=pointing, headers={**message.headers, DATAREF: "memory:x"}))
+    await desk.see(1)
+    desk.objects.is_away = True
+    with pytest.raises(StoreAway):
+        await desk.take_in()
+    assert len(desk.db.detections) == 1  # the other one
+    desk.objects.is_away = False
+    await desk.take_in()
+    assert len(desk.db.detections) == 2
+    assert desk.waiting(events.BATCHER.name) == []
+
+
+async def test_what_a_worker_lost_is_told():
+    desk = Desk()
+    await desk.bus.declare(events.BATCHER)
+    lost = events.DetectionsLost(
+        runner_id="r1", shard_id="s1", tenant_id=TENANT, spool="s1", first=7, count=12, ts=START
+    )
+    message = replace(told(an_event(START)), routing_key=f"gap.{TENANT}.r1.s1", body=codec.encode(lost))
+    await desk.bus.publish(message)
+    await desk.take_in()
+    (fact,) = desk.of(DetectionsMissing)
+    assert (fact.runner_id, fact.count) == ("r1", 12)
+    assert desk.waiting(events.BATCHER.name) == []
+
+
+async def test_what_cannot_wait_is_a_batch_of_its_own_and_an_alert_is_told_apart():
+    desk = Desk(FAST)
+    await desk.see(0, detections=[a_thing(), a_thing("fire", 0.95), a_thing("fire", 0.6)])
+    await desk.take_in()
+    await desk.batcher.closer.close_in_hand()
+    (record,) = desk.db.batches.values()
+    assert (record.batch.detection_ids, record.batch.reason) == ((2,), "fast_path")
+    await desk.batcher.herald.tick()
+    alerts = [json.loads(each.body)["detection_id"] for each in desk.db.broadcasts if each.kind == "detection.alert"]
+    assert alerts == [2, 3]
+
+
+async def test_what_is_late_is_never_urgent():
+    desk = Desk(FAST)
+    desk.clock.advance(10)
+    desk.grant()
+    await desk.see(-1, generation=1, detections=[a_thing("fire", 0.99)])
+    await desk.take_in()
+    assert len(desk.batcher.in_hand) == 0
+    await desk.batcher.herald.tick()
+    assert {each.kind for each in desk.db.broadcasts} == {"detection.new"}
