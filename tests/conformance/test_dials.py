@@ -174,3 +174,48 @@ async def test_a_camera_waits_until_it_is_dialed_and_from_then_on_no_more(world:
     assert await waiting(world) == 1
     await take(world.store, ONE)
     assert await waiting(world) == 1
+
+
+async def test_many_dials_are_decided_one_after_the_other(world: World):
+    await with_a_site(world)
+    dials = [dial("cam-1"), dial("cam-2"), dial("cam-1"), dial("cam-3"), ANONYMOUS]
+    outcomes = await world.store.consume_all(dials, scope=TENANT)
+    assert [isinstance(each, DialGranted) for each in outcomes] == [True, True, True, False, False]
+    assert [each and each.bucket.tokens for each in outcomes] == [1.0, 0.0, 0.0, 0.0, 0.0]
+    again = await world.store.consume_all(dials[:2], scope=TENANT)
+    assert [isinstance(each, DialGranted) for each in again] == [True, True]
+    view = await world.store.budget(SITE, scope=TENANT)
+    assert view is not None
+    assert view.in_flight == 2
+
+
+async def test_each_site_has_its_own_budget_and_strangers_have_none(world: World):
+    await with_a_site(world, capacity=1)
+    await world.store.save_site(replace(a_site("site-2"), dials=1, dials_per_minute=60.0))
+    ours = [dial("cam-1"), replace(dial("cam-2"), site_id=SiteId("site-2")), replace(dial(), site_id=SiteId("site-9"))]
+    assert await world.store.consume_all(ours, scope=TenantId("another")) == [None] * 3
+    *granted, unknown = await world.store.consume_all(ours, scope=TENANT)
+    assert [isinstance(each, DialGranted) for each in granted] == [True, True]
+    assert unknown is None
+    assert {site_id: view.in_flight for site_id, view in (await world.store.budgets()).items()} == {
+        SITE: 1,
+        SiteId("site-2"): 1,
+    }
+
+
+async def test_many_dials_end_at_once(world: World):
+    await with_a_site(world)
+    dials = [dial("cam-1"), dial("cam-2")]
+    await world.store.consume_all(dials, scope=TENANT)
+    assert await world.store.finish_all(dials, scope=TenantId("another")) == 0
+    assert await world.store.finish_all([dial("cam-1", 2), dial("cam-9")], scope=TENANT) == 0
+    assert await world.store.finish_all(dials, scope=TENANT) == 2
+    assert await world.store.finish_all([*dials, dial("cam-9")], scope=TENANT) == 0
+    assert await world.store.consume_all([], scope=TENANT) == []
+
+
+async def test_all_budgets_tell_what_each_tells(world: World):
+    await with_a_site(world)
+    await with_cameras(world.store, "cam-1", "cam-2")
+    await consume(world, dial("cam-1"))
+    assert await world.store.budgets() == {SITE: await world.store.budget(SITE, scope=None)}

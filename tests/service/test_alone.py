@@ -10,10 +10,10 @@ from streamward.leases.policy import FAST
 from streamward.model.ids import CameraId
 from streamward.model.runner import DrainMode
 from streamward.model.secret import Secret
+from streamward.protocol.dials import DialAnswer, DialsAnswered, DialsFinished, SiteDial
 from streamward.protocol.fields import ClearText
 from streamward.protocol.leases import CamerasRenewed, GrantedLease, RenewedLease, RunnerFlags
 from streamward.protocol.shards import ShardConfig, Source
-from streamward.protocol.sites import DialFinished, DialToken
 from streamward.protocol.streams import ReportsAccepted
 from streamward.runner.alone import Alone
 from streamward.runner.ending import Ending
@@ -28,6 +28,10 @@ ONE, TWO = CameraId("cam-1"), CameraId("cam-2")
 TTL_MS = round(FAST.ttl * 1000)
 
 
+def _go(dial: SiteDial) -> DialAnswer:
+    return DialAnswer(camera_uuid=dial.camera_uuid)
+
+
 class Granting:
     """A control plane that grants everything, each answer after a while, and renews all but what is lost."""
 
@@ -38,8 +42,8 @@ class Granting:
             RunnerFlags: self._flags,
             GrantedLease: self._granted,
             CamerasRenewed: self._renewed,
-            DialToken: lambda _: DialToken(site_id="site-1", tokens=9, reserve=0),
-            DialFinished: lambda _: DialFinished(site_id="site-1", finished=True),
+            DialsAnswered: lambda message: DialsAnswered(items=[_go(each) for each in message.items]),
+            DialsFinished: lambda message: DialsFinished(finished=len(message.items)),
             ReportsAccepted: lambda message: ReportsAccepted(accepted=len(message.items)),
         }
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from streamward.leases.dialing import DialRefusal
 from streamward.model.ids import CameraId, Generation, SiteId
-from streamward.protocol.problem import Problem
-from streamward.protocol.sites import DialFinished, DialToken
+from streamward.protocol.dials import DialAnswer, DialsAnswered, DialsFinished
 from streamward.runner.dial_tokens import ABSENT_AFTER, ASKERS, DialTokens
 from streamward.runtime.journal import Journal
 from tests.support.builders import START
@@ -15,8 +14,9 @@ from tests.support.clocks import ManualClock
 
 ONE, TWO, THREE = (CameraId(f"cam-{number}") for number in (1, 2, 3))
 SITE = SiteId("site-1")
-CROWDED = Problem(title="Conflict", status=409, detail="…", reason=DialRefusal.IN_FLIGHT, retry_in_ms=1000)
-EMPTY = Problem(title="Conflict", status=409, detail="…", reason=DialRefusal.EMPTY, retry_in_ms=2500)
+GO = DialAnswer(camera_uuid="")
+CROWDED = DialAnswer(camera_uuid="", reason=DialRefusal.IN_FLIGHT, retry_in_ms=1000)
+EMPTY = DialAnswer(camera_uuid="", reason=DialRefusal.EMPTY, retry_in_ms=2500)
 MANY = tuple(CameraId(f"cam-{number}") for number in range(1, 9))
 
 
@@ -24,14 +24,18 @@ MANY = tuple(CameraId(f"cam-{number}") for number in range(1, 9))
 class FakeControl:
     """Has tokens, or not."""
 
-    answer: Any = field(default_factory=lambda: DialToken(site_id=SITE, tokens=1.0, reserve=0.0))
+    answer: DialAnswer | None = GO
     paths: list[str] = field(default_factory=list)
+    counts: list[int] = field(default_factory=list)  # dials in each call
 
     async def post(self, path: str, message: Any, kind: type[Any], *, within: float) -> Any:
-        assert (message.camera_uuid in MANY, within > 0) == (True, True)
+        assert ({each.camera_uuid for each in message.items} <= set(MANY), within > 0) == (True, True)
         self.paths.append(path)
+        self.counts.append(len(message.items))
         await asyncio.sleep(0)
-        return DialFinished(site_id=SITE, finished=True) if kind is DialFinished else self.answer
+        if kind is DialsFinished:
+            return DialsFinished(finished=len(message.items))
+        return None if self.answer is None else DialsAnswered(items=[self.answer] * len(message.items))
 
 
 async def test_a_generation_is_paid_for_once():
@@ -61,6 +65,16 @@ async def test_two_asks_at_once_are_one():
     assert (sorted(taken), len(control.paths)) == ([False, True], 1)
 
 
+async def test_cameras_that_are_due_together_are_one_call_and_so_are_dials_that_ended():
+    control = FakeControl()
+    tokens = DialTokens(control, clock=ManualClock(START), journal=Journal())
+    assert all(await asyncio.gather(*(tokens.take(each, SITE, Generation(1)) for each in MANY)))
+    for each in MANY:
+        tokens.ended(each)
+    await tokens.tell()
+    assert (control.paths, control.counts) == (["/v1/dials", "/v1/dials/done"], [len(MANY), len(MANY)])
+
+
 async def test_an_empty_budget_is_asked_again_when_it_says():
     control, clock = FakeControl(answer=EMPTY), ManualClock(START)
     tokens = DialTokens(control, clock=clock, journal=Journal())
@@ -84,7 +98,7 @@ async def test_a_dial_that_has_ended_is_told_once_and_only_if_it_was_paid_for():
     tokens.ended(ONE)
     await tokens.tell()
     await tokens.tell()
-    assert control.paths[1:] == ["/v1/sites/site-1/budget/done"]
+    assert control.paths[1:] == ["/v1/dials/done"]
     tokens.ended(ONE)
     tokens.forget(ONE)
     await tokens.tell()
@@ -104,7 +118,7 @@ async def test_a_camera_that_is_forgotten_while_something_is_asked_of_it_is_nobo
     await asyncio.sleep(0)
     tokens.forget(ONE)
     await telling
-    assert control.paths[1:] == ["/v1/sites/site-1/budget/done"]
+    assert control.paths[1:] == ["/v1/dials/done"]
 
 
 async def test_who_found_too_many_dials_under_way_asks_again_when_one_has_ended():
@@ -141,7 +155,7 @@ async def in_line() -> tuple[FakeControl, ManualClock, DialTokens]:
 async def test_of_those_who_wait_for_tokens_only_the_first_few_ask():
     control, _clock, tokens = await in_line()
     assert [each for each in MANY if tokens.is_due(each)] == list(MANY[:ASKERS])
-    control.answer = DialToken(site_id=SITE, tokens=1.0, reserve=0.0)
+    control.answer = GO
     assert await tokens.take(TWO, SITE, Generation(1))
     assert not await tokens.take(MANY[6], SITE, Generation(1))
     due = [each for each in MANY if not tokens.has(each, Generation(1)) and tokens.is_due(each)]

@@ -136,3 +136,19 @@ async def test_a_wrong_report_is_422_and_none_of_its_batch_counts(
     answer = await control.runner().post("/v1/streams/status/batch", {"items": [REPORT, REPORT | wrong]})
     assert answer.status_code == 422
     assert await control.store.find_status(CameraId("cam-1")) is None
+
+
+async def test_many_dials_are_one_call(control: ControlUnderTest) -> None:
+    await control.with_cameras("cam-1")
+    runner = control.runner()
+    dials = [{"site_id": site, "camera_uuid": "cam-1", "version": 1} for site in ("site-a", "nowhere")]
+    told = await runner.post("/v1/dials", {"items": dials})
+    assert told.json() == {
+        "items": [
+            {"camera_uuid": "cam-1", "reason": None, "retry_in_ms": None},
+            {"camera_uuid": "cam-1", "reason": "site-unknown", "retry_in_ms": None},
+        ]
+    }
+    assert (await runner.get("/v1/sites/site-a/budget")).json()["in_flight"] == 1
+    assert (await runner.post("/v1/dials/done", {"items": dials})).json() == {"finished": 1}
+    assert (await runner.get("/v1/sites/site-a/budget")).json()["in_flight"] == 0

@@ -106,6 +106,8 @@ def _of_runners(names: Names) -> dict[str, dict[str, Any]]:
         "ReleaseAll": runner,
         "AskReleaseToken": runner,
         "NamedDial": {**camera, "version": 1},
+        "TakeDials": {"items": [{"site_id": names.site_id, **camera, "version": 1}]},
+        "FinishDials": {"items": [{"site_id": names.site_id, **camera, "version": 1}]},
         "AskLogins": {
             **runner,
             "told": [{**camera, "login": _LOGIN, "outcome": "refused"}],

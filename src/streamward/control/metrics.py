@@ -183,12 +183,10 @@ async def _look(store: MeasuredStore) -> Snapshot:
     cameras = [camera async for camera in _all_cameras(store)]
     now = await store.ping()
     runners = await store.runners()
-    sites = sorted({camera.site_id for camera in cameras})
-    budgets = {site_id: await store.budget(site_id, scope=None) for site_id in sites}
     return Snapshot(
         desired={camera.camera_id: camera.is_wanted for camera in cameras},
         leases=await store.counts(),
-        budgets={site_id: view for site_id, view in budgets.items() if view is not None},
+        budgets=await store.budgets(),
         heartbeats_missing=sum(runner.incarnation is not None and not runner.is_healthy(now) for runner in runners),
         statements=store.statements,
         running={runner.runner_id: runner.incarnation for runner in runners if runner.incarnation is not None},

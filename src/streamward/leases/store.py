@@ -256,12 +256,26 @@ class BudgetView:
     waiting: int = 0  # wanted cameras that were not dialed yet under their present lease, or have none
 
 
+DialOutcome = DialGranted | DialRefused | None  # None: there is no such site
+
+
 class DialStore(Protocol):
     """Who may connect to a site's cameras now."""
 
-    async def consume(self, dial: Dial, *, scope: TenantId | None) -> DialGranted | DialRefused | None: ...
+    async def consume(self, dial: Dial, *, scope: TenantId | None) -> DialOutcome: ...
+    async def consume_all(self, dials: Sequence[Dial], *, scope: TenantId | None) -> list[DialOutcome]:
+        """The same for many, in their order; each site's are decided together."""
+        ...
+
     async def finish(self, dial: Dial, *, scope: TenantId | None) -> bool: ...
+    async def finish_all(self, dials: Sequence[Dial], *, scope: TenantId | None) -> int:
+        """How many of these, which all name a camera, were under way."""
+        ...
+
     async def budget(self, site_id: SiteId, *, scope: TenantId | None) -> BudgetView | None: ...
+    async def budgets(self) -> dict[SiteId, BudgetView]:
+        """Those of all sites of all tenants."""
+        ...
 
 
 class LoginStore(Protocol):

@@ -1,23 +1,31 @@
 """A runner's first dials: each costs a token of its site, once for each generation, and is told when it has ended.
 
+Cameras that are due in the same moment are asked for in one call, of whatever sites they are.
 A camera that was refused because too many dials were under way is asked for again as soon as one of them was told to
 have ended; one camera for each. Those that were refused because the budget is empty stand in line, and only the first
 few of a site ask again: a hundred that wait are no load. Each camera asks once before it does, for a takeover has a
 reserve. Who is first and does not ask is wanted no more, and holds up nobody.
 """
 
-import asyncio
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from itertools import islice
 
 from streamward.leases.dialing import DialRefusal
 from streamward.leases.policy import RENEW_TIMEOUT
 from streamward.model.ids import CameraId, Generation, SiteId
-from streamward.protocol.problem import Problem
-from streamward.protocol.sites import DialFinished, DialToken, NamedDial
+from streamward.protocol.dials import (
+    MOST_DIALS,
+    DialAnswer,
+    DialsAnswered,
+    DialsFinished,
+    FinishDials,
+    SiteDial,
+    TakeDials,
+)
 from streamward.runner.facts import DialTokenTaken
 from streamward.runner.own_leases import Control
+from streamward.runner.together import Together
 from streamward.runtime.clock import Clock
 from streamward.runtime.journal import Journal
 
@@ -43,6 +51,7 @@ class DialTokens:
         self._stands: dict[CameraId, SiteId] = {}  # in which line
         self._unspent: set[CameraId] = set()
         self._ended: set[CameraId] = set()  # and not told yet
+        self._asks = Together(self._ask, most=MOST_DIALS)
 
     def has(self, camera_id: CameraId, generation: Generation) -> bool:
         """Whether a camera may be dialed under that generation."""
@@ -60,15 +69,14 @@ class DialTokens:
         self._crowded.pop(camera_id, None)
         asked = self._asked.setdefault(camera_id, self._clock.boot())
         self._ask_at[camera_id] = self._clock.boot() + 2 * ANSWER_WITHIN  # one ask at a time
-        message = NamedDial(camera_uuid=camera_id, version=generation)
-        path = f"/v1/sites/{site_id}/budget/consume"
-        answer = await self._control.post(path, message, DialToken, within=ANSWER_WITHIN)
-        if not isinstance(answer, DialToken):
+        dial = SiteDial(site_id=site_id, camera_uuid=camera_id, version=generation)
+        answer = await self._asks.ask(dial)
+        if answer is None or answer.reason is not None:
             if camera_id not in self._ask_at:  # it was forgotten meanwhile
                 return False
-            wait = answer.retry_in_ms if isinstance(answer, Problem) else None
+            wait = None if answer is None else answer.retry_in_ms
             self._ask_at[camera_id] = self._clock.boot() + (_RETRY if wait is None else wait / 1000)
-            self._refused(camera_id, site_id, answer.reason if isinstance(answer, Problem) else None)
+            self._refused(camera_id, site_id, None if answer is None else answer.reason)
             return False
         self._ask_at.pop(camera_id, None)  # it may have been forgotten meanwhile
         self._leave_line(camera_id)
@@ -80,6 +88,10 @@ class DialTokens:
             DialTokenTaken(camera_id=camera_id, site_id=site_id, version=generation, duration_ms=duration_ms)
         )
         return True
+
+    async def _ask(self, dials: Sequence[SiteDial]) -> list[DialAnswer] | None:
+        answer = await self._control.post("/v1/dials", TakeDials(items=[*dials]), DialsAnswered, within=ANSWER_WITHIN)
+        return answer.items if isinstance(answer, DialsAnswered) and len(answer.items) == len(dials) else None
 
     def _refused(self, camera_id: CameraId, site_id: SiteId, reason: str | None) -> None:
         if reason == DialRefusal.IN_FLIGHT:
@@ -135,11 +147,15 @@ class DialTokens:
     async def tell(self) -> None:
         """Says which dials have ended; one that cannot be told ends by itself."""
         ended, self._ended = self._ended, set()
-        named = [(self._sites[each], NamedDial(camera_uuid=each, version=self._has[each])) for each in ended]
-        await asyncio.gather(*(self._finish(site_id, message) for site_id, message in named))
+        dials = [SiteDial(site_id=self._sites[each], camera_uuid=each, version=self._has[each]) for each in ended]
+        for place in range(0, len(dials), MOST_DIALS):
+            some = dials[place : place + MOST_DIALS]
+            await self._control.post("/v1/dials/done", FinishDials(items=some), DialsFinished, within=RENEW_TIMEOUT)
+            for dial in some:
+                self._follow(SiteId(dial.site_id))
 
-    async def _finish(self, site_id: SiteId, message: NamedDial) -> None:
-        await self._control.post(f"/v1/sites/{site_id}/budget/done", message, DialFinished, within=RENEW_TIMEOUT)
+    def _follow(self, site_id: SiteId) -> None:
+        """A dial has ended there: somebody who found too many under way asks again."""
         following = next((each for each, place in self._crowded.items() if place == site_id), None)
         if following is not None:
             del self._crowded[following]

@@ -64,6 +64,7 @@ from streamward.runner.staffing import SPARE, Staffing
 LOOK_EVERY = 0.25  # seconds, if nothing happens before
 _FOREVER = 1e12  # boot-time; JSON has no infinity
 _GRACE_MARGIN = 1.0  # seconds that a Worker has beyond its own grace
+_ENDS_GATHER_FOR = 0.05  # seconds: a dial takes longer
 _STOP_WITHIN = 0.5  # seconds for which a release waits for all its cameras; the rest goes with the next one
 
 
@@ -256,6 +257,11 @@ class Manager:
         if owned is not None and await self.dials.take(camera_id, owned.site_id, generation):
             self.poke()
 
+    async def _tell_ended(self) -> None:
+        """Of all dials that end in these moments together; who comes later finds nothing more to tell."""
+        await asyncio.sleep(_ENDS_GATHER_FOR)
+        await self.dials.tell()
+
     def _feed(self) -> None:
         """Tells Workers of leases that were heard of since they were last told."""
         held = self._held()
@@ -297,7 +303,7 @@ class Manager:
                 return
             case DialEnded(camera_uuid=camera_uuid):
                 self.dials.ended(CameraId(camera_uuid))
-                self._do(self._learn(self.dials.tell()))
+                self._do(self._learn(self._tell_ended()))
                 return
             case LoginsAsked():
                 self._do(self._pass_on(seat, word))

@@ -7,10 +7,11 @@ from streamward.control.api.sites import UNKNOWN
 from streamward.leases import facts
 from streamward.leases.dial_forecast import dialed_in
 from streamward.leases.dialing import DialGranted, DialRefusal, DialRefused
-from streamward.leases.store import BudgetView, Dial, DialStore
+from streamward.leases.store import BudgetView, Dial, DialOutcome, DialStore
 from streamward.model.camera import Site
 from streamward.model.identity import Caller
 from streamward.model.ids import CameraId, Generation, SiteId, TenantId
+from streamward.protocol.dials import DialAnswer, DialsAnswered, DialsFinished, FinishDials, SiteDial, TakeDials
 from streamward.protocol.problem import Problem
 from streamward.protocol.sites import BudgetQuery, DialFinished, DialToken, NamedDial, SiteBudget
 from streamward.runtime.journal import Journal
@@ -53,6 +54,19 @@ def add_dials(routes: Routes, store: BudgetStore, *, journal: Journal) -> None:
         finished = await store.finish(_dial(site_id, message), scope=caller.tenant_id)
         return DialFinished(site_id=site_id, finished=finished)
 
+    @routes.post("/v1/dials", access=Access.RUNNER)
+    async def take_dials(caller: Caller, message: TakeDials) -> DialsAnswered:
+        """Takes tokens for many first connections, or says of each why not."""
+        dials = list(map(_site_dial, message.items))
+        outcomes = await store.consume_all(dials, scope=caller.tenant_id)
+        return DialsAnswered(items=[_answer(*each, journal) for each in zip(dials, outcomes, strict=True)])
+
+    @routes.post("/v1/dials/done", access=Access.RUNNER)
+    async def finish_dials(caller: Caller, message: FinishDials) -> DialsFinished:
+        """Says that many dials have connected or failed."""
+        finished = await store.finish_all(list(map(_site_dial, message.items)), scope=caller.tenant_id)
+        return DialsFinished(finished=finished)
+
     @routes.get("/v1/sites/{site_id}/budget", refuses=_NO_SUCH)
     async def get_budget(caller: Caller, site_id: str, query: BudgetQuery) -> SiteBudget | Problem:
         """Tells a site's budget, and what would come of more cameras."""
@@ -83,6 +97,18 @@ def _dial(site_id: str, message: NamedDial) -> Dial:
         camera_id=None if message.camera_uuid is None else CameraId(message.camera_uuid),
         generation=None if message.version is None else Generation(message.version),
     )
+
+
+def _site_dial(message: SiteDial) -> Dial:
+    return _dial(message.site_id, NamedDial(camera_uuid=message.camera_uuid, version=message.version))
+
+
+def _answer(dial: Dial, outcome: DialOutcome, journal: Journal) -> DialAnswer:
+    told = UNKNOWN if outcome is None else _told(dial, outcome, journal)
+    camera_uuid = str(dial.camera_id)
+    if isinstance(told, DialToken):
+        return DialAnswer(camera_uuid=camera_uuid)
+    return DialAnswer(camera_uuid=camera_uuid, reason=told.reason, retry_in_ms=told.retry_in_ms)
 
 
 def _told(dial: Dial, outcome: DialGranted | DialRefused, journal: Journal) -> DialToken | Problem:

@@ -3,6 +3,7 @@
 import asyncio
 import http.client
 import os
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from streamward.drills.roles import SERVED_WITHIN, ProcessFailed
+from streamward.drills.roles import ENDED_WITHIN, SERVED_WITHIN, ProcessFailed
 from streamward.drills.scale import pages
 from streamward.drills.scale.account import Scrape, Window
 from streamward.drills.scale.fleet import SERVES, Fleet
@@ -108,6 +109,17 @@ class Meter:
         return self._page(url), self._clock.boot() - began
 
     def _page(self, url: str) -> str:
+        """Asks again for a while: a database that is busy just now is no failure of the drill."""
+        last = self._clock.boot() + ENDED_WITHIN
+        while True:
+            try:
+                return self._read(url)
+            except ProcessFailed:
+                if self._clock.boot() > last:
+                    raise
+                time.sleep(0.1)
+
+    def _read(self, url: str) -> str:
         place = urlsplit(url)
         connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=SERVED_WITHIN)
         try:

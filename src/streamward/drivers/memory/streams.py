@@ -6,8 +6,8 @@ from datetime import datetime
 
 from streamward.drivers.memory.database import Dialing, DialKey, MemoryDatabase
 from streamward.leases import dialing
-from streamward.leases.dialing import Bucket, DialGranted, DialRefused
-from streamward.leases.store import BudgetView, Dial
+from streamward.leases.dialing import Bucket, DialGranted
+from streamward.leases.store import BudgetView, Dial, DialOutcome
 from streamward.model.camera import Camera
 from streamward.model.ids import CameraId, Generation, SiteId, TenantId
 from streamward.model.status import StreamState, StreamStatus
@@ -19,7 +19,10 @@ class MemoryDials:
     def __init__(self, database: MemoryDatabase) -> None:
         self._db = database
 
-    async def consume(self, dial: Dial, *, scope: TenantId | None) -> DialGranted | DialRefused | None:
+    async def consume_all(self, dials: Sequence[Dial], *, scope: TenantId | None) -> list[DialOutcome]:
+        return [await self.consume(dial, scope=scope) for dial in dials]
+
+    async def consume(self, dial: Dial, *, scope: TenantId | None) -> DialOutcome:
         bucket = self._bucket(dial.site_id, scope)
         if bucket is None:
             return None
@@ -40,6 +43,13 @@ class MemoryDials:
             return False
         key = self._key(dial) or min(self._under_way(dial.site_id, anonymous=True), default=None)
         return key is not None and self._db.dials.pop(key, None) is not None
+
+    async def finish_all(self, dials: Sequence[Dial], *, scope: TenantId | None) -> int:
+        return sum([await self.finish(dial, scope=scope) for dial in dials])
+
+    async def budgets(self) -> dict[SiteId, BudgetView]:
+        found = {site_id: await self.budget(site_id, scope=None) for site_id in self._db.sites}
+        return {site_id: view for site_id, view in found.items() if view is not None}
 
     async def budget(self, site_id: SiteId, *, scope: TenantId | None) -> BudgetView | None:
         bucket = self._bucket(site_id, scope)
