@@ -68,6 +68,9 @@ class Batcher:
     async def next_due(self) -> datetime | None:
         return await self.index.next_due(self.tenant_id)
 
+    async def aclose(self) -> None:
+        await self.index.close()
+
     def addition(self, offered: Sequence[Sighting], *, camera: str = CAMERA, limits: Limits = LIMITS) -> Addition:
         return Addition(
             tenant_id=self.tenant_id,

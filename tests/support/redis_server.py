@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -26,6 +27,12 @@ from tests.support.ports import free_port
 PASSWORD = "r-c@nary:se/cret?"
 KEPT_NOWHERE = {"appendonly": "no"}
 _PROGRAM = "redis-server"
+_READ = {
+    "string": ("GET",),
+    "list": ("LRANGE", "0", "-1"),
+    "hash": ("HGETALL",),
+    "zset": ("ZRANGE", "0", "-1", "WITHSCORES"),
+}
 
 
 class PrivateRedis:
@@ -104,6 +111,23 @@ class PrivateRedis:
         """Somebody who looks at what is in it."""
         async with Redis(host="127.0.0.1", port=self.port, password=PASSWORD, decode_responses=True) as redis:
             yield redis
+
+
+async def contents(client: Redis, start: str = "") -> dict[str, object]:
+    """Every key that begins so, and what is in it."""
+    keys = sorted([key async for key in client.scan_iter(f"{start}*", count=10_000)])
+    kinds = await asked(client, *(("TYPE", key) for key in keys))
+    reads = [_READ[kind] for kind in kinds]
+    values = await asked(client, *((read[0], key, *read[1:]) for read, key in zip(reads, keys, strict=True)))
+    return dict(zip(keys, values, strict=True))
+
+
+async def asked(client: Redis, *commands: tuple[str | int, ...]) -> list[Any]:
+    """The answers to these commands."""
+    async with client.pipeline(transaction=False) as pipeline:
+        for command in commands:
+            pipeline.execute_command(*command)
+        return list(await pipeline.execute())
 
 
 @pytest.fixture(scope="session")
