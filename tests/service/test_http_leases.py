@@ -41,6 +41,7 @@ async def test_acquire_grants_a_free_camera(control: ControlUnderTest) -> None:
             "detector": None,
             "max_fps": None,
             "site_id": "site-a",
+            "revision": 1,
         },
     }
 

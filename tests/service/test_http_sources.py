@@ -19,6 +19,7 @@ SOURCE = {
     "detector": None,
     "max_fps": None,
     "site_id": "site-a",
+    "revision": 1,
 }
 
 

@@ -75,6 +75,15 @@ async def test_only_what_differs_has_another_revision():
     assert known.revision(ONE) == 3
 
 
+async def test_a_change_of_a_camera_that_concerns_nobody_here_is_read_and_forgotten():
+    control = FakeControl(source=msgspec.structs.replace(a_source(), revision=5))
+    known = KnownCameras(control)
+    known.granted(granted(msgspec.structs.replace(a_source(), revision=4)))
+    await known.reread_site(SITE)
+    await known.reread(ONE)
+    assert (known.revision(ONE), known.read) == (1, {ONE: 5})
+
+
 async def test_without_a_credential_that_can_be_opened_nothing_is_dialed():
     known = KnownCameras(FakeControl())
     known.granted(granted(None))

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+import msgspec
+
 from streamward.model.secret import Secret
 from streamward.protocol.changes import CameraChange, CameraChanges
 from streamward.protocol.fields import ClearText
@@ -16,7 +18,7 @@ from streamward.runner.ticket_keeper import TicketKeeper
 from streamward.runner.watching import RETRY_AFTER, ChangeWatch, FreeWatch
 from tests.support.builders import START, an_owner
 from tests.support.clocks import ManualClock
-from tests.support.granted import a_source, granted
+from tests.support.granted import ONE, a_source, granted
 
 CHANGE = CameraChange(
     event_id="e-1",
@@ -98,6 +100,25 @@ async def test_a_change_is_read_until_it_was_read_and_so_is_everything_after_a_g
     script.answers = [nothing, source]
     assert await watch.tick() == 0.0
     assert sleeper.woken == 3
+    assert script.answers == []
+
+
+async def test_what_the_grant_has_told_already_is_not_read_again():
+    script, sleeper = Script([CameraChanges(items=[], cursor="a")]), Sleeper()
+    known = KnownCameras(script)
+    watch = ChangeWatch(script, known, sleeper)
+    await watch.tick()
+    known.granted(granted(msgspec.structs.replace(a_source(), revision=2)))
+    script.answers = [CameraChanges(items=[CHANGE], cursor="b")]
+    assert await watch.tick() == 0.0
+    later = msgspec.structs.replace(CHANGE, revision=3)
+    gone = msgspec.structs.replace(CHANGE, type="camera.deleted")
+    for change in (later, gone):
+        script.answers = [CameraChanges(items=[change], cursor="c"), a_source()]
+        await watch.tick()
+        assert script.paths[-1] == "/v1/cameras/cam-1/source"
+        known.granted(granted(msgspec.structs.replace(a_source(), revision=2)))
+    assert known.owned(ONE) is not None
     assert script.answers == []
 
 

@@ -30,6 +30,7 @@ class SourceCourier:
             detector=camera.detector,
             max_fps=camera.max_fps,
             site_id=camera.site_id,
+            revision=camera.revision,
         )
 
     def _login(self, camera: Camera) -> tuple[ClearText | None, ClearText | None]:

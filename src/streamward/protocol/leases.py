@@ -66,7 +66,7 @@ class CameraSource(Message, frozen=True):
     """Control plane, to the runner that holds the camera's lease only: where to dial, and what to log in with.
 
     `credential_version` rises when user or password change. Without a `detector` the runner's own looks at it. A camera
-    may have moved to another site since it was granted.
+    may have moved to another site since it was granted. `revision` is the camera's, as changes of it are told with.
     """
 
     rtsp_url: str
@@ -76,6 +76,7 @@ class CameraSource(Message, frozen=True):
     detector: str | None = None
     max_fps: float | None = None
     site_id: str | None = None
+    revision: int | None = None
 
 
 class GrantedLease(CameraLease, frozen=True):

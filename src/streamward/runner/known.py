@@ -4,9 +4,11 @@ A source is told with the grant, and again when the camera was changed; its revi
 """
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any, Protocol
+
+import msgspec
 
 from streamward.leases.sharding import OwnedCamera
 from streamward.model.ids import CameraId, Generation, SiteId, TenantId
@@ -40,7 +42,7 @@ class Known:
     tenant_id: TenantId
     site_id: SiteId
     source: CameraSource | None  # None: its credential cannot be opened
-    revision: int
+    revision: int  # of what a Worker is told of it
 
 
 class KnownCameras:
@@ -48,6 +50,7 @@ class KnownCameras:
 
     def __init__(self, control: Asking) -> None:
         self._control = control
+        self.read: dict[CameraId, int | None] = {}  # the camera's own revision when its source was told
         self._cameras: dict[CameraId, Known] = {}
         self._rules: dict[SiteId, SourceRules] = {}
 
@@ -62,6 +65,7 @@ class KnownCameras:
     def keep(self, cameras: Collection[CameraId]) -> None:
         """Forgets all others, and what they log in with."""
         self._cameras = {camera_id: known for camera_id, known in self._cameras.items() if camera_id in cameras}
+        self.read = {camera_id: revision for camera_id, revision in self.read.items() if camera_id in self._cameras}
         self._rules = {site_id: rules for site_id, rules in self._rules.items() if site_id in self.sites()}
 
     def owned(self, camera_id: CameraId) -> OwnedCamera | None:
@@ -139,12 +143,19 @@ class KnownCameras:
                 self._cameras[camera_id] = _changed(known)
 
     def _note(self, camera_id: CameraId, tenant_id: TenantId, site_id: SiteId, *, source: CameraSource | None) -> None:
+        """A change that made no difference to what is dialed is none here."""
         before = self._cameras.get(camera_id)
-        told = Known(tenant_id=tenant_id, site_id=site_id, source=source, revision=before.revision if before else 1)
+        told = Known(
+            tenant_id=tenant_id,
+            site_id=site_id,
+            source=None if source is None else msgspec.structs.replace(source, revision=None),
+            revision=before.revision if before else 1,
+        )
+        self.read[camera_id] = None if source is None else source.revision
         if before is not None and before != told:
             told = _changed(told)
         self._cameras[camera_id] = told
 
 
 def _changed(known: Known) -> Known:
-    return Known(tenant_id=known.tenant_id, site_id=known.site_id, source=known.source, revision=known.revision + 1)
+    return replace(known, revision=known.revision + 1)

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any, Protocol
 
 from streamward.model.ids import CameraId
-from streamward.protocol.changes import CameraChanges
+from streamward.protocol.changes import CameraChange, CameraChanges
 from streamward.protocol.problem import Problem
 from streamward.protocol.wait import Changed
 from streamward.runner.known import Asking, KnownCameras
@@ -65,10 +65,15 @@ class ChangeWatch:
             self._cursor = None
         if isinstance(told, CameraChanges):
             self._cursor = told.cursor
-            self._unread |= {CameraId(change.camera_uuid) for change in told.items}
+            self._unread |= {CameraId(change.camera_uuid) for change in told.items if self._is_news(change)}
             self._unread |= set(self._known) if is_new else set()
         await self._read()
         return 0.0 if isinstance(told, CameraChanges) and not self._unread else RETRY_AFTER
+
+    def _is_news(self, change: CameraChange) -> bool:
+        """Not what the grant has told already: a camera that is new is often granted before that is heard."""
+        is_gone = change.type == "camera.deleted"  # another of that name counts from the beginning
+        return is_gone or self._known.read.get(CameraId(change.camera_uuid)) != change.revision
 
     async def _read(self) -> None:
         """What cannot be read now is read later: its change is told only once."""
