@@ -8,7 +8,6 @@ import pytest
 
 from streamward.batcher.facts import AnalysisHeld, BatchClosed, BroadcastsDropped, DetectionsAddedAgain
 from streamward.batcher.herald import MOST_WAITING, Herald
-from streamward.batcher.parts import parts
 from streamward.batcher.relay import HELD_AT, HELD_FOR, LOOK_EVERY, OTHERS_AFTER, BatchRefused, Relay
 from streamward.batcher.sweeper import FRESH, MARGIN, SWEEP_EVERY
 from streamward.drivers.memory.bus import MemoryBus
@@ -57,6 +56,15 @@ async def test_timeline_b_closes_after_ninety_seconds_whatever_comes():
     await until(desk, 90)
     (closed,) = desk.of(BatchClosed)
     assert (closed.detections, closed.reason) == (7, "window_timeout")
+
+
+async def test_batches_of_a_tenant_that_the_database_does_not_know_close_too():
+    desk = Desk()
+    desk.db.tenants.clear()
+    await seen_at(desk, 0)
+    await until(desk, 30)
+    (closed,) = desk.of(BatchClosed)
+    assert closed.tenant_id == TENANT
 
 
 async def test_a_full_batch_closes_at_once_and_is_told_to_everybody():
@@ -213,7 +221,7 @@ async def test_a_batch_that_the_queue_refuses_stays_in_the_outbox():
     await a_closed_batch(desk)
     desk.clock.advance(OTHERS_AFTER.total_seconds())
     bus: Any = Choosy(desk.bus)
-    relay = Relay(parts(desk.insight, desk.index, journal=desk.journal, clock=desk.clock), bus)
+    relay = Relay(desk.parts(), bus)
     with pytest.raises(BatchRefused, match="not confirmed"):
         await relay.tick()
     bus.refuses = False

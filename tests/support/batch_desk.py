@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from streamward.batcher.batcher import Batcher, Outside
-from streamward.batcher.parts import parts
+from streamward.batcher.parts import Parts, parts
 from streamward.drivers.memory import MemoryDatabase, MemoryInsight
 from streamward.drivers.memory.bus import MemoryBus, MemoryQueues
 from streamward.drivers.memory.objects import MemoryObjects
@@ -81,7 +81,8 @@ class Desk:
         self.clock = ManualClock()
         self.db = MemoryDatabase(clock=self.clock)
         self.insight: Any
-        self.insight = MemoryInsight(self.db, rules=rules or Rules())
+        self.rules = rules or Rules()
+        self.insight = MemoryInsight(self.db, rules=self.rules)
         self.detections: Any = Failing(self.insight.detections, StoreUnavailable("simulated"))
         self.batches: Any = Failing(self.insight.batches, StoreUnavailable("simulated"))
         self.insight.detections, self.insight.batches = self.detections, self.batches
@@ -98,8 +99,10 @@ class Desk:
 
     def another(self) -> Batcher:
         """One more batcher on the same."""
-        shared = parts(self.insight, self.index, journal=self.journal, clock=self.clock)
-        return Batcher(Outside(parts=shared, bus=self.bus, objects=self.objects))
+        return Batcher(Outside(parts=self.parts(), bus=self.bus, objects=self.objects))
+
+    def parts(self) -> Parts:
+        return parts(self.insight, self.index, otherwise=self.rules, journal=self.journal, clock=self.clock)
 
     def grant(self) -> Generation:
         """The camera gets a new owner."""

@@ -89,6 +89,7 @@ class World:
         shared = parts(
             Shaky(self.insight, "database", life, parts=PORTS),
             Shaky(self.index, "index", life),
+            otherwise=RULES,
             journal=journal,
             clock=self.clock,
         )

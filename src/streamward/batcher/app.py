@@ -82,7 +82,13 @@ async def _outside(settings: Settings, *, journal: Journal, clock: Clock) -> Asy
         closing.push_async_callback(insight.close)
         closing.push_async_callback(bus.close)
         yield Outside(
-            parts=parts(insight, _index(settings, closing), journal=journal, clock=clock),
+            parts=parts(
+                insight,
+                _index(settings, closing),
+                otherwise=settings.batch.rules,
+                journal=journal,
+                clock=clock,
+            ),
             bus=bus,
             objects=_objects(settings),
             pressure={name: _source(name, bus) for name in settings.batch.sources},

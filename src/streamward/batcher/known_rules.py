@@ -9,16 +9,18 @@ READ_EVERY = 5.0  # seconds
 
 
 class KnownRules:
-    """The rules as they were read last."""
+    """The rules as they were read last; a tenant of whom only detections are known has the installation's."""
 
-    def __init__(self, book: RuleBook, *, clock: Clock) -> None:
+    def __init__(self, book: RuleBook, *, otherwise: Rules, clock: Clock) -> None:
+        self.otherwise = otherwise
         self._book = book
         self._clock = clock
         self._known: dict[TenantId, Rules] = {}
+        self._met: set[TenantId] = set()  # of whom there were detections
         self._read_at: float | None = None  # boot-time
 
     async def every(self) -> dict[TenantId, Rules]:
-        """Of every tenant; raises StoreUnavailable."""
+        """Of every tenant that there is or was met; raises StoreUnavailable."""
         if self._read_at is None or self._clock.boot() - self._read_at >= READ_EVERY:
             await self._read()
         return self._known
@@ -26,11 +28,11 @@ class KnownRules:
     async def of(self, tenant_id: TenantId) -> Rules:
         """Of one tenant, also one that was made a moment ago."""
         known = await self.every()
-        if tenant_id not in known and self._read_at != self._clock.boot():
-            known = await self._read()
-        return known.get(tenant_id) or Rules()
+        if tenant_id not in known:
+            self._met.add(tenant_id)
+            await self._read()
+        return self._known[tenant_id]
 
-    async def _read(self) -> dict[TenantId, Rules]:
-        self._known = await self._book.rules()
+    async def _read(self) -> None:
+        self._known = dict.fromkeys(self._met, self.otherwise) | await self._book.rules()
         self._read_at = self._clock.boot()
-        return self._known

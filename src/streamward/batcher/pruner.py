@@ -1,7 +1,6 @@
 """The pruner: forgets batches, detections and analyses after the time that their tenant set, and old broadcasts."""
 
 from streamward.batcher.parts import Parts
-from streamward.insight.rules import Rules
 
 PRUNE_EVERY = 60.0  # seconds, when nothing is left to forget
 SOME = 500  # at a time: nobody should wait for a long delete
@@ -18,6 +17,6 @@ class Pruner:
         """Forgets some of what has had its time; raises StoreUnavailable."""
         kept = {tenant_id: rules.detections_kept for tenant_id, rules in (await self._parts.rules.every()).items()}
         insight = self._parts.insight
-        gone = await insight.records.prune(kept, otherwise=Rules().detections_kept, limit=SOME)
+        gone = await insight.records.prune(kept, otherwise=self._parts.rules.otherwise.detections_kept, limit=SOME)
         gone_too = await insight.broadcasts.prune(kept=BROADCASTS_KEPT, limit=SOME)
         return PRUNE_EVERY if max(gone, gone_too) < SOME else 1.0

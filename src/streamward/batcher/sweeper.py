@@ -13,7 +13,6 @@ from datetime import datetime, timedelta
 from streamward.batcher.adding import Adder
 from streamward.batcher.facts import DetectionsAddedAgain
 from streamward.batcher.parts import Parts
-from streamward.insight.batch import Limits
 from streamward.runtime import failpoints
 
 SWEPT = failpoints.declare("batch.after-sweep")
@@ -58,5 +57,6 @@ class Sweeper:
 
     async def _longest(self) -> timedelta:
         """How long a detection can be in a batch that grows."""
-        every = [rules.limits for rules in (await self._parts.rules.every()).values()] or [Limits()]
-        return timedelta(seconds=max(limits.window + limits.idle for limits in every))
+        rules = self._parts.rules
+        limits = [each.limits for each in (rules.otherwise, *(await rules.every()).values())]
+        return timedelta(seconds=max(each.window + each.idle for each in limits))

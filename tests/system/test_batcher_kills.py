@@ -1,0 +1,51 @@
+"""Batchers killed (−9) at every step; the next one brings everything to its end, and no batch is lost or doubled."""
+
+import signal
+from pathlib import Path
+
+from tests.support.batch_plant import Plant, died
+from tests.support.postgres import PostgresServer
+from tests.support.rabbitmq import RabbitServer
+from tests.support.redis_server import PrivateRedis
+
+LONG = {"BATCH_WINDOW_SECONDS": 30, "BATCH_IDLE_TIMEOUT_SECONDS": 30}  # so that there is something to sweep
+POINTS: dict[str, dict[str, int]] = {
+    "take": {},
+    "admit": {},
+    "add": {},
+    "ack": LONG,
+    "sweep": LONG,
+    "seal": {},
+    "close": {},
+    "forget": {},
+    "publish": {},
+    "told": {},
+}
+
+
+async def killed_everywhere(plant: Plant) -> None:
+    """One batcher after the other dies at its point, each with work; the last one lives."""
+    await plant.seed()
+    for step, settings in POINTS.items():
+        await plant.publish(12)
+        with plant.batcher(FAILPOINTS=f"batch.after-{step}=exit", **settings) as batcher:
+            assert died(batcher.process) == -signal.SIGKILL, step
+    with plant.batcher() as batcher:
+        await plant.settled()
+        assert batcher.is_ready()
+    await plant.assert_whole()
+
+
+async def test_on_sqlite_and_the_embedded_bus_with_the_index_in_memory(tmp_path: Path) -> None:
+    await killed_everywhere(Plant(tmp_path / "data"))
+
+
+async def test_on_postgresql_rabbitmq_and_redis(
+    tmp_path: Path, postgres: PostgresServer, database: str, mortal_rabbitmq: RabbitServer, mortal_redis: PrivateRedis
+) -> None:
+    settings = {
+        "DATABASE_URL": postgres.url(database),
+        "AMQP_URL": mortal_rabbitmq.url(),
+        "REDIS_URL": mortal_redis.url(),
+    }
+    await killed_everywhere(Plant(tmp_path / "data", settings))
