@@ -38,6 +38,7 @@ _PORT = 6379
 # What the library raises; a runtime error says that a connection was lost before.
 _GONE = (RedisError, OSError, RuntimeError)
 
+_NOT_LET_IN = "it refuses the user or the password"
 
 Command = Sequence[str | int]
 
@@ -154,22 +155,30 @@ async def _answer(connection: AbstractConnection) -> Any:
 def why(err: BaseException) -> str:
     """A failure in words of ours, or by the name that Redis has for it."""
     match err:
-        case AuthenticationError():
-            return "it refuses the user or the password"
-        case OutOfMemoryError():
-            return "it is out of memory (OOM)"
-        case ReadOnlyError():
-            return "it is a replica, and read only (READONLY)"
-        case BusyLoadingError():
-            return "it is still loading what it had (LOADING)"
-        case ResponseError():
-            return f"it says {err.status_code or str(err).split(' ', maxsplit=1)[0]}"
+        case ResponseError() | AuthenticationError() | BusyLoadingError():
+            return _why_refused(err)
         case InvalidResponse():
             return "it is no Redis"
         case redis.exceptions.TimeoutError() | TimeoutError():
             return "no answer in time"
         case _:
             return _why_lost(err)
+
+
+def _why_refused(err: RedisError) -> str:
+    match err:
+        case AuthenticationError():
+            return _NOT_LET_IN
+        case OutOfMemoryError():
+            return "it is out of memory (OOM)"
+        case ReadOnlyError():
+            return "it is a replica, and read only (READONLY)"
+        case BusyLoadingError():
+            return "it is still loading what it had (LOADING)"
+        case _ if "unauthenticated" in str(err):  # whoever did not log in is refused by the length of a command
+            return _NOT_LET_IN
+        case _:
+            return f"it says {err.status_code or str(err).split(' ', maxsplit=1)[0]}"
 
 
 def _why_lost(err: BaseException) -> str:
