@@ -33,6 +33,7 @@ from streamward.model.detection import Detections
 from streamward.model.ids import CameraId
 from streamward.model.source_url import parse
 from streamward.model.video import VideoCodec
+from streamward.runner.looking import Looking
 from streamward.runner.pipeline import Pipeline
 from streamward.runtime.clock import SystemClock
 from streamward.vision.detector import Size
@@ -152,7 +153,7 @@ def _pipeline(urls: tuple[str, ...], tally: Tally, clock: SystemClock) -> Pipeli
     pipeline = Pipeline(Follower(tally), clock=clock)
     for url in urls:
         sampler = Sampler(max_fps=MAX_FPS)
-        pipeline.add(CameraId(url), Decoder(VideoCodec.H264), sampler=sampler, detector=Blind())
+        pipeline.add(CameraId(url), Decoder(VideoCodec.H264), Looking(sampler=sampler, detector=Blind()))
     return pipeline
 
 

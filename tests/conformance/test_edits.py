@@ -23,6 +23,7 @@ from streamward.model.register import (
 )
 from streamward.model.tenant import Tenant
 from streamward.model.vault import Sealed
+from streamward.model.video import DecodeMode
 from tests.support.builders import CAMERA, SITE, TENANT, a_camera, a_site, an_owner, at
 from tests.support.fleet import ADA, with_runners
 from tests.support.stores import World
@@ -63,7 +64,14 @@ async def found(world: World, camera_id: str = CAMERA) -> Camera | None:
 THINGS: list[Any] = [
     Tenant(tenant_id=TenantId("tenant-9"), name="Nine", updated_at=at(-9)),
     replace(a_site("site-9"), dials=3, dials_per_minute=30.0),
-    replace(SEALED, camera_id=CameraId("cam-9"), detector="yolo", max_fps=5.5, labels=(("a", "b"), ("c", "é"))),
+    replace(
+        SEALED,
+        camera_id=CameraId("cam-9"),
+        detector="yolo",
+        max_fps=5.5,
+        decode=DecodeMode.ADAPTIVE,
+        labels=(("a", "b"), ("c", "é")),
+    ),
 ]
 
 

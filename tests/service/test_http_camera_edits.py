@@ -59,6 +59,7 @@ async def test_a_camera_is_created_and_its_password_is_not_told(control: Control
         "do_not_process": False,
         "detector": None,
         "max_fps": None,
+        "decode": None,
         "labels": {},
         "credential_version": 1,
     }

@@ -16,7 +16,8 @@ from tests.support.app import ControlUnderTest
 PATH = "/v1/cameras/export"
 CREATED = {
     "site_id": "site-a", "camera_uuid": "-cam", "rtsp_url": "rtsp://ada:s3cret@192.0.2.7/a,b", "detector": "-x",
-    "max_fps": 12.5, "do_not_process": True, "labels": {"-floor": "=2; 50%", "empty": "", "quote": '"', "who": "Änne "},
+    "max_fps": 12.5, "decode": "keyframes", "do_not_process": True,
+    "labels": {"-floor": "=2; 50%", "empty": "", "quote": '"', "who": "Änne "},
 }  # fmt: skip
 
 
@@ -61,11 +62,11 @@ async def test_a_csv_has_a_header_and_a_line_for_each_camera() -> None:
     control = await ControlUnderTest().with_cameras("cam-1", labels=(("a", "b"), ("c", "d")))
     answer = await control.person(Role.VIEWER).get(PATH)
     assert answer.text == (
-        "camera_uuid,site_id,rtsp_url,enabled,do_not_process,detector,max_fps,labels\r\n"
-        "cam-1,site-a,rtsp://127.0.0.1:8554/cam-1,true,false,,,a=b;c=d\r\n"
+        "camera_uuid,site_id,rtsp_url,enabled,do_not_process,detector,max_fps,decode,labels\r\n"
+        "cam-1,site-a,rtsp://127.0.0.1:8554/cam-1,true,false,,,,a=b;c=d\r\n"
     )
     nothing = await control.person(Role.VIEWER, tenant="t-02").get(PATH)
-    assert nothing.text == "camera_uuid,site_id,rtsp_url,enabled,do_not_process,detector,max_fps,labels\r\n"
+    assert nothing.text == "camera_uuid,site_id,rtsp_url,enabled,do_not_process,detector,max_fps,decode,labels\r\n"
 
 
 async def test_an_export_can_be_filtered_and_never_leaves_the_tenant() -> None:

@@ -13,6 +13,7 @@ from streamward.model.stream_error import StreamErrorCode
 from streamward.model.video import VideoCodec
 from streamward.nvr.clip import Clip, encode
 from streamward.nvr.scene import Picture, make_scene
+from streamward.runner.looking import Looking
 from streamward.runner.pipeline import Pipeline
 from streamward.runtime.clock import SystemClock
 from streamward.vision.detector import Size
@@ -42,9 +43,9 @@ class Run:
         self.pipeline.add(
             camera_id,
             decoder or Decoder(VideoCodec.H264),
-            sampler=Sampler(max_fps=others.pop("max_fps", None)),
-            detector=detector or ColourDetector(),
-            **others,
+            Looking(
+                sampler=Sampler(max_fps=others.pop("max_fps", None)), detector=detector or ColourDetector(), **others
+            ),
         )
 
     def on_frame_decoded(self, _camera_id: CameraId, _arrived_at: float) -> None:

@@ -7,6 +7,7 @@ import typer
 from streamward.cli import transfer
 from streamward.cli.options import AsJson, IfMatch, Yes, confirm, group
 from streamward.cli.password import PasswordFile, User, check_url, read_password
+from streamward.model.video import DecodeMode
 
 app = group("Lists, adds, changes and removes cameras, and tells why one does not run.")
 app.command("import")(transfer.import_cameras)
@@ -19,6 +20,9 @@ Processed = Annotated[
 ]
 Detector = Annotated[str | None, typer.Option(help="Which detector looks at it; none: the default one.")]
 MaxFps = Annotated[float | None, typer.Option(min=0, max=240, help="Frames a second at most; 0: no limit.")]
+Decode = Annotated[
+    str | None, typer.Option(help="What is decoded of it: all, sampled, keyframes or adaptive; none: the default.")
+]
 Label = Annotated[list[str] | None, typer.Option(help="A label as NAME=VALUE; repeat; none: no labels.")]
 Enabled = Annotated[bool | None, typer.Option("--enabled/--disabled", help="Whether it should run.")]
 
@@ -75,6 +79,7 @@ def add(
     process: Processed = True,
     detector: Detector = None,
     max_fps: MaxFps = None,
+    decode: Decode = None,
     label: Label = None,
     as_json: AsJson = False,
 ) -> None:
@@ -95,7 +100,7 @@ def add(
         password=None if password is None else ClearText(password),
         enabled=enabled is not False,
         do_not_process=process is False,
-        **_aspects(detector, max_fps, label),
+        **_aspects(detector, max_fps, decode, label),
     )
     _print(connect().post(place("v1", "cameras"), message, CameraDetails), as_json=as_json)
 
@@ -114,13 +119,14 @@ def change(
     process: Processed = None,
     detector: Detector = None,
     max_fps: MaxFps = None,
+    decode: Decode = None,
     label: Label = None,
     if_match: IfMatch = None,
     as_json: AsJson = False,
 ) -> None:
     """Change a camera, and leave alone what is not named."""
     check_url(url, may_keep=True)
-    aspects = _aspects(detector, max_fps, label)
+    aspects = _aspects(detector, max_fps, decode, label)
     if not aspects and all(each is None for each in (site, url, user, password_file, enabled, process)):
         raise typer.BadParameter("name what is to change: see `streamward cameras set --help`")
     password = read_password(user, password_file)
@@ -181,19 +187,29 @@ def why(camera: CameraUuid, *, as_json: AsJson = False) -> None:
         print(f"  held by {output.cell(told.owner_id)} in generation {told.version} until {until}")
 
 
-def _aspects(detector: str | None, max_fps: float | None, label: list[str] | None) -> dict[str, Any]:
+def _aspects(
+    detector: str | None, max_fps: float | None, decode: str | None, label: list[str] | None
+) -> dict[str, Any]:
     """What was named of how a camera is looked at; `none` and 0 take away what was there."""
     aspects: dict[str, Any] = {}
     if detector is not None:
         aspects["detector"] = None if detector == "none" else detector
     if max_fps is not None:
         aspects["max_fps"] = max_fps or None
+    if decode is not None:
+        aspects["decode"] = _mode(decode)
     if label:
         pairs = [] if label == ["none"] else [each.partition("=") for each in label]
         if not all(equals for _, equals, _ in pairs):
             raise typer.BadParameter("a label is NAME=VALUE", param_hint="--label")
         aspects["labels"] = {name: value for name, _, value in pairs}
     return aspects
+
+
+def _mode(word: str) -> DecodeMode | None:
+    if word != "none" and word not in set(DecodeMode):
+        raise typer.BadParameter(f"must be none or one of {', '.join(DecodeMode)}", param_hint="--decode")
+    return None if word == "none" else DecodeMode(word)
 
 
 def _print(answer: Any, *, as_json: bool) -> None:
@@ -213,6 +229,7 @@ def _print(answer: Any, *, as_json: bool) -> None:
         ("do not process", camera.do_not_process),
         ("detector", camera.detector or "the default one"),
         ("frames a second", camera.max_fps or "no limit"),
+        ("decoded", camera.decode or "as the runner does"),
         ("labels", [f"{name}={value}" for name, value in sorted(camera.labels.items())]),
         ("changed", camera.updated_at),
         ("etag", answer.etag),

@@ -46,6 +46,9 @@ def run(
     height: Annotated[int, typer.Option(min=180, max=2160, help="Pixels.")] = 720,
     fps: Annotated[int, typer.Option(min=1, max=60, help="Pictures a second.")] = 25,
     key_every: Annotated[int, typer.Option(min=1, max=10, help="Seconds from one keyframe to the next.")] = 1,
+    still: Annotated[
+        int, typer.Option(min=0, max=600, help="Seconds in which nothing is there, before things come.")
+    ] = 0,
     prompt: Annotated[bool, typer.Option(help="Send new clients everything since the latest keyframe.")] = True,
 ) -> None:
     """Serve simulated cameras over RTSP, with moving objects whose true boxes are known."""
@@ -62,8 +65,14 @@ def run(
         raise typer.BadParameter("no camera is left; --clip shows a file instead", param_hint="--cameras")
     password = read_password(user, password_file)
     credential = Credential(user=Secret(user), password=password) if user and password else None
-    loop = max(1, round(_LOOP / key_every)) * key_every * fps  # whole: a keyframe begins it
-    picture = Picture(width=width // 2 * 2, height=height // 2 * 2, fps=fps, loop=loop, key_every=key_every)
+    picture = Picture(
+        width=width // 2 * 2,
+        height=height // 2 * 2,
+        fps=fps,
+        loop=max(1, round((_LOOP + still) / key_every)) * key_every * fps,  # whole: a keyframe begins it
+        key_every=key_every,
+        still_for=still * fps,
+    )
     spec = NvrSpec(
         cameras=(
             *number_cameras(count, scenes=scenes, codec=VideoCodec(codec), picture=picture),

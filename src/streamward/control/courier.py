@@ -29,6 +29,7 @@ class SourceCourier:
             credential_version=camera.credential_version,
             detector=camera.detector,
             max_fps=camera.max_fps,
+            decode=camera.decode,
             site_id=camera.site_id,
             revision=camera.revision,
         )

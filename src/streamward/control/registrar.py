@@ -96,6 +96,7 @@ class Registrar:
             do_not_process=_or(message.do_not_process, camera.do_not_process),
             detector=_or(message.detector, camera.detector),
             max_fps=_or(message.max_fps, camera.max_fps),
+            decode=_or(message.decode, camera.decode),
             labels=camera.labels if isinstance(message.labels, UnsetType) else _sorted(message.labels),
         )
 
@@ -109,6 +110,7 @@ class Registrar:
             do_not_process=message.do_not_process,
             detector=message.detector,
             max_fps=message.max_fps,
+            decode=message.decode,
             labels=_sorted(message.labels),
             updated_at=UNDATED,
         )

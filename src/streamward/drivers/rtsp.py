@@ -189,6 +189,7 @@ class RtspConnection(asyncio.Protocol):
                 is_keyframe=found.is_keyframe,
                 arrived_at=self._clock.boot(),
                 is_damaged=found.is_damaged,
+                is_disposable=found.is_disposable,
             )
         )
 

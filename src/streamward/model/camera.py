@@ -10,6 +10,7 @@ from streamward.model.ids import CameraId, SiteId, TenantId
 from streamward.model.secret import MASK
 from streamward.model.source_url import SourceKind
 from streamward.model.vault import Sealed
+from streamward.model.video import DecodeMode
 
 DEFAULT_DIALS = 10  # first connections at once (S0-033)
 DEFAULT_DIALS_PER_MINUTE = 120.0
@@ -54,6 +55,7 @@ class Camera:
     do_not_process: bool = False
     detector: str | None = None  # None: the runner's default
     max_fps: float | None = None  # None: as many frames as the runner can take
+    decode: DecodeMode | None = None  # None: the runner's default
     labels: tuple[tuple[str, str], ...] = ()  # in the order of their names
     updated_at: datetime
     revision: int = 0  # set by the store: rises with each change

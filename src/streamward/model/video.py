@@ -11,6 +11,15 @@ class VideoCodec(StrEnum):
     H265 = "h265"
 
 
+class DecodeMode(StrEnum):
+    """How much of what a camera sends is decoded; `vision.decoding` says how that is chosen."""
+
+    ALL = "all"
+    SAMPLED = "sampled"  # what is looked at, and what that refers to
+    KEYFRAMES = "keyframes"
+    ADAPTIVE = "adaptive"  # keyframes while nothing moves
+
+
 class PictureSize(NamedTuple):
     """Width and height as they are to be shown, in pixels."""
 

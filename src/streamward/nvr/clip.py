@@ -17,6 +17,7 @@ _OPTIONS = {
     VideoCodec.H264: {"x264-params": "scenecut=0:repeat-headers=1"},
     VideoCodec.H265: {"x265-params": "scenecut=0:repeat-headers=1:log-level=0"},
 }
+_QUALITY = "26"  # of 51, which is the worst
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,10 +49,14 @@ class Clip:
 
 
 def encode(
-    scene: Scene, *, codec: VideoCodec = VideoCodec.H264, bit_rate: int = 2_000_000, gop: int | None = None
+    scene: Scene, *, codec: VideoCodec = VideoCodec.H264, bit_rate: int | None = 2_000_000, gop: int | None = None
 ) -> Clip:
-    """Draws and encodes a whole loop, with keyframes as the picture has them unless told otherwise."""
+    """Draws and encodes a whole loop, with keyframes as the picture has them unless told otherwise.
+
+    A scene that is still for a time is encoded like a camera with a variable rate does it.
+    """
     picture, canvas = scene.picture, Canvas(scene)
+    bit_rate = None if picture.still_for else bit_rate
     drawn = (av.VideoFrame.from_ndarray(canvas.draw(number), format="rgb24") for number in range(picture.loop))
     shape = Shape(codec=codec, size=PictureSize(picture.width, picture.height), fps=Fraction(picture.fps))
     return _clip(
@@ -60,16 +65,20 @@ def encode(
 
 
 def encode_frames(
-    frames: Iterable[av.VideoFrame], shape: Shape, *, bit_rate: int = 2_000_000, gop: int
+    frames: Iterable[av.VideoFrame], shape: Shape, *, bit_rate: int | None = 2_000_000, gop: int
 ) -> tuple[Unit, ...]:
-    """Encodes pictures one after the other, each `gop`-th as a keyframe, in the order in which they are shown."""
+    """Encodes pictures one after the other, each `gop`-th as a keyframe, in the order in which they are shown.
+
+    Without a rate each picture is as large as it needs to be.
+    """
     encoder = av.CodecContext.create(_ENCODERS[shape.codec], "w")
     assert isinstance(encoder, av.VideoCodecContext)
     encoder.width, encoder.height, encoder.pix_fmt = *shape.size, "yuv420p"
     encoder.framerate, encoder.time_base = shape.fps, 1 / shape.fps
-    encoder.bit_rate, encoder.gop_size, encoder.max_b_frames = bit_rate, gop, 0
+    encoder.bit_rate, encoder.gop_size, encoder.max_b_frames = bit_rate or 0, gop, 0
     encoder.thread_count = 1
-    encoder.options = {"preset": "ultrafast", "tune": "zerolatency", **_OPTIONS[shape.codec]}
+    rate = {"crf": _QUALITY} if bit_rate is None else {}
+    encoder.options = {"preset": "ultrafast", "tune": "zerolatency", **rate, **_OPTIONS[shape.codec]}
     packets = []
     for number, frame in enumerate(frames):
         shown = frame.reformat(width=encoder.width, height=encoder.height, format="yuv420p")
@@ -93,7 +102,9 @@ def load(number: int, folder: Path, *, codec: VideoCodec = VideoCodec.H264, pict
 def path_of(number: int, folder: Path, *, codec: VideoCodec, picture: Picture) -> Path:
     """Where a clip is kept."""
     keys = "" if picture.key_every == 1 else f"-{picture.key_every}"
-    return folder / f"scene-{number}-{codec}-{picture.width}x{picture.height}-{picture.fps}-{picture.loop}{keys}.clip"
+    still = f"-still-{picture.still_for}" if picture.still_for else ""
+    shape = f"{picture.width}x{picture.height}-{picture.fps}-{picture.loop}{keys}{still}"
+    return folder / f"scene-{number}-{codec}-{shape}.clip"
 
 
 def keep(path: Path, units: tuple[Unit, ...]) -> None:

@@ -19,8 +19,13 @@ class Canvas:
         image = self._ground.copy()
         for label, box in self._scene.truth(frame):
             image[int(box.y1) : int(box.y2), int(box.x1) : int(box.x2)] = KINDS[label]
-        mark.paint(image, scene=self._scene.number, frame=frame % self._scene.picture.loop)
+        mark.paint(image, scene=self._scene.number, frame=self._marked(frame % self._scene.picture.loop))
         return image
+
+    def _marked(self, frame: int) -> int:
+        """While nothing is there only the clock goes on, second by second, as in a camera's own picture."""
+        picture = self._scene.picture
+        return frame - frame % picture.fps if frame < picture.still_for else frame
 
 
 def _ground(scene: Scene) -> Image:

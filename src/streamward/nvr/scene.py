@@ -28,6 +28,7 @@ class Picture:
     fps: int = 25
     loop: int = 125  # frames after which it begins again
     key_every: int = 1  # seconds from one keyframe to the next
+    still_for: int = 0  # frames at the start of the loop in which nothing is there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +54,8 @@ class Scene:
 
     def truth(self, frame: int) -> list[tuple[str, Box]]:
         """Every thing and its box in one frame of the loop."""
+        if frame % self.picture.loop < self.picture.still_for:
+            return []
         return [(thing.label, _box(thing, frame % self.picture.loop, self.picture.loop)) for thing in self.things]
 
 

@@ -1,7 +1,8 @@
 """Cameras as CSV (RFC 4180, UTF-8, a header first), written and read so that what was written reads the same.
 
-A column that is not there leaves its field alone, and so does an empty cell, but for `detector`, `max_fps` and
-`labels`, which it empties. `labels` is `name=value;name=value`, with `;` in a value written `%3B` and `%` as `%25`.
+A column that is not there leaves its field alone, and so does an empty cell, but for `detector`, `max_fps`,
+`decode` and `labels`, which it empties. `labels` is `name=value;name=value`, with `;` in a value written `%3B` and `%`
+as `%25`.
 
 A spreadsheet takes a cell that begins with `=`, `+`, `-` or `@` for a formula, and an id may begin with `-`: such a
 cell is written with an apostrophe before it, which reading takes away again. Nothing else that is written begins with
@@ -127,6 +128,7 @@ _READS: dict[str, Callable[[str, str], Any]] = {
     "do_not_process": _truth,
     "detector": _word_or_none,
     "max_fps": _number,
+    "decode": _word_or_none,
     "labels": _labels,
 }
 

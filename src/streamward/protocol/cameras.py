@@ -8,6 +8,7 @@ from msgspec import UNSET, UnsetType
 
 from streamward.model.camera import Camera
 from streamward.model.source_url import SourceKind
+from streamward.model.video import DecodeMode
 from streamward.protocol.fields import ClearText, Cursor, Id, Limit, Message
 
 MOST_LABELS = 32
@@ -62,6 +63,7 @@ class CreateCamera(Message, frozen=True):
     do_not_process: bool = False
     detector: Id | None = None
     max_fps: MaxFps | None = None
+    decode: DecodeMode | None = None
     labels: Labels = msgspec.field(default_factory=dict)
 
 
@@ -80,6 +82,7 @@ class ChangeCamera(Message, frozen=True):
     do_not_process: bool | UnsetType = UNSET
     detector: Id | UnsetType | None = UNSET
     max_fps: MaxFps | UnsetType | None = UNSET
+    decode: DecodeMode | UnsetType | None = UNSET
     labels: Labels | UnsetType = UNSET
 
 
@@ -90,6 +93,7 @@ class CameraDetails(CameraRow, frozen=True):
     do_not_process: bool
     detector: str | None
     max_fps: float | None
+    decode: DecodeMode | None
     labels: dict[str, str]
     credential_version: int
 
@@ -113,6 +117,7 @@ def details(camera: Camera) -> CameraDetails:
         do_not_process=camera.do_not_process,
         detector=camera.detector,
         max_fps=camera.max_fps,
+        decode=camera.decode,
         labels=dict(camera.labels),
         credential_version=camera.credential_version,
     )

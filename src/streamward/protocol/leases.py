@@ -8,6 +8,7 @@ import msgspec
 from streamward.leases.holder import MOST_ASKED
 from streamward.model.camera import LeasePolicyName
 from streamward.model.runner import LONGEST_PROBLEM, DrainMode
+from streamward.model.video import DecodeMode
 from streamward.protocol.fields import (
     Capacity,
     ClearText,
@@ -75,6 +76,7 @@ class CameraSource(Message, frozen=True):
     credential_version: int
     detector: str | None = None
     max_fps: float | None = None
+    decode: DecodeMode | None = None
     site_id: str | None = None
     revision: int | None = None
 

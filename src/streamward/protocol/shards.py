@@ -6,6 +6,7 @@ import msgspec
 
 from streamward.model import broker_url
 from streamward.model.secret import Secret
+from streamward.model.video import DecodeMode
 from streamward.protocol.events import DETECTIONS, STATUS
 from streamward.protocol.fields import ClearText, Id, Message, Version
 from streamward.vision.zones import Zone, Zones
@@ -60,6 +61,7 @@ class Source(Message, frozen=True):
     is_dial_paid: bool = False  # its first dial has a token of its site, and waits for no other dial of this Worker
     max_fps: Fps | None = None
     detect_every_n_frames: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 1
+    decode: DecodeMode | None = None  # null: the shard's
     detector: DetectorName | None = None
     do_not_process: bool = False
     allow: list[str] = msgspec.field(default_factory=list)
@@ -135,6 +137,7 @@ class ShardConfig(Message, frozen=True):
     sources: Annotated[list[Source], msgspec.Meta(max_length=SHARD_SIZE)]
     max_fps: Fps = 6.0
     detector: DetectorName = "colour"
+    decode: DecodeMode = DecodeMode.SAMPLED
     incarnation: Id | None = None
     tenant: Id | None = None  # of the cameras that will be added
     amqp: Broker = Broker()

@@ -8,6 +8,7 @@ from msgspec import UNSET, UnsetType
 
 from streamward.model.camera import Camera
 from streamward.model.secret import Secret
+from streamward.model.video import DecodeMode
 from streamward.protocol.cameras import ChangeCamera, CreateCamera, Labels, MaxFps
 from streamward.protocol.fields import ClearText, Id, Message
 
@@ -31,6 +32,7 @@ class CameraLine(Message, frozen=True):
     do_not_process: bool | UnsetType = UNSET
     detector: Id | UnsetType | None = UNSET
     max_fps: MaxFps | UnsetType | None = UNSET
+    decode: DecodeMode | UnsetType | None = UNSET
     labels: Labels | UnsetType = UNSET
 
 
@@ -102,6 +104,7 @@ def exported(camera: Camera) -> CameraLine:
         do_not_process=camera.do_not_process,
         detector=camera.detector,
         max_fps=camera.max_fps,
+        decode=camera.decode,
         labels=dict(camera.labels),
     )
 

@@ -104,6 +104,7 @@ class KnownCameras:
             epoch=epoch,
             is_dial_paid=is_dial_paid,
             max_fps=known.source.max_fps,
+            decode=known.source.decode,
             detector=known.source.detector,
             allow=rules.allow,
             deny=rules.deny,

@@ -303,6 +303,7 @@ def _template(around: _Around) -> shards.ShardConfig:
         sources=[],
         max_fps=settings.runner.max_fps,
         detector=settings.runner.detector,
+        decode=settings.runner.decode,
         incarnation=around.owner.incarnation,
         amqp=shards.Broker(url=None if broker is None else ClearText(broker)),
         objects=_objects(settings.objects),

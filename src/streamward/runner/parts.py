@@ -16,6 +16,7 @@ from streamward.protocol.shards import Source
 from streamward.protocol.streams import StreamReport
 from streamward.runner.dialing import Host
 from streamward.runner.logins import Logins
+from streamward.runner.looking import Compare, nothing_differs
 from streamward.runner.pipeline import FrameDecoder
 from streamward.runtime.blame import Board
 from streamward.runtime.clock import Clock
@@ -87,6 +88,7 @@ class WorkerParts:
     journal: Journal
     random: Random
     host: Callable[[Source], Host | None] = _nowhere  # None: on this one
+    compare: Compare = nothing_differs  # sees movement, for cameras that are decoded by it
     watchdogs: Sequence[Watchdog] = ()  # whoever else wants to hear what the pipeline does
     board: Board | None = None  # where the camera that is being decoded is named, for when that ends the process
 

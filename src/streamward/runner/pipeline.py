@@ -3,9 +3,10 @@
     reader (event loop) ─offer→ lane ─→ decoding threads ─newest frame→ lane ─→ one looking thread ─→ event loop
 
 As many threads decode as there are processors, and they share the cameras; each camera is decoded by one at a time, in
-order. One thread looks, for a detector keeps all processors busy by itself; cameras take turns, so that a fast camera
-does not keep a slow one waiting. What cannot be kept up with is dropped, oldest first. The event loop is woken for what
-was seen and for what failed; that frames were decoded is told beside it, or a tenth of a second later.
+order, as far as its chooser (`vision.decoding`) wants. One thread looks, for a detector keeps all processors busy by
+itself; cameras take turns, so that a fast camera does not keep a slow one waiting. What cannot be kept up with is
+dropped, oldest first. The event loop is woken for what was seen and for what failed; that frames were decoded is told
+beside it, or a tenth of a second later.
 """
 
 import asyncio
@@ -13,8 +14,9 @@ import os
 import threading
 import traceback
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import PurePath
 from queue import SimpleQueue
 from typing import Any, Protocol
@@ -22,13 +24,13 @@ from typing import Any, Protocol
 from streamward.model.errors import StreamwardError
 from streamward.model.ids import CameraId
 from streamward.model.stream_error import StreamErrorCode
+from streamward.runner.looking import Looking
 from streamward.runner.mailbox import Mailbox
 from streamward.runtime.clock import Clock
+from streamward.vision.decoding import NumberedUnit, Order
 from streamward.vision.detector import Detector, Size, enlarged, shown_size
 from streamward.vision.lane import ArrivedUnit, Lane
-from streamward.vision.sampling import Sampler
 from streamward.vision.watchdog import Seen, ShownFrame, StatusUpdate, Watchdog
-from streamward.vision.zones import EVERYWHERE, Zones
 
 _AT_A_TIME = 8  # units of one camera before another gets its turn
 
@@ -63,18 +65,59 @@ class _Shown:
 
 
 @dataclass(slots=True)
+class _Decoded:
+    """The picture of one unit, made to measure once for each detector."""
+
+    unit: NumberedUnit
+    frame: Frame
+    _image: Any = None
+    _detector: Detector | None = None
+
+    def fitted(self, detector: Detector) -> Any:
+        if self._detector is not detector:
+            self._image, self._detector = self.frame.fitted(shown_size(detector, self.frame.size)), detector
+        return self._image
+
+
+class _Connection:
+    """What is known of a camera since it was connected to."""
+
+    def __init__(self, decoder: FrameDecoder, looking: Looking) -> None:
+        self.decoder = decoder
+        self.chooser, self.comparer = looking.begun()
+        self.latest: _Decoded | None = None
+        self.told = 0  # the newest frame of which the watchdog knows
+
+    def decoded(self, numbered: NumberedUnit) -> _Decoded | None:
+        """The last frame that a unit gives; what was decoded last is not decoded again."""
+        if self.latest is None or self.latest.unit is not numbered:
+            unit = numbered.unit
+            frames = deque(self.decoder.decode(unit.content, is_keyframe=unit.is_keyframe), maxlen=1)
+            self.latest = _Decoded(numbered, frames[-1]) if frames else None
+        return self.latest
+
+    def differs(self, decoded: _Decoded | None, detector: Detector) -> bool:
+        """Whether something moved; what cannot be compared is looked into."""
+        return decoded is None or self.comparer is None or self.comparer.differs(decoded.fitted(detector))
+
+
 class _Track:
     """One camera in the pipeline."""
 
-    camera_id: CameraId
-    decoder: FrameDecoder
-    sampler: Sampler
-    detector: Detector
-    zones: Zones
-    lane: Lane[_Shown] = field(default_factory=Lane)
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    is_decoding: bool = False
-    frames: int = 0
+    def __init__(self, camera_id: CameraId, decoder: FrameDecoder, looking: Looking) -> None:
+        self.camera_id = camera_id
+        self.looking = looking
+        self.detector = looking.detector  # until it is swapped
+        self.lane: Lane[_Shown] = Lane()
+        self.lock = threading.Lock()
+        self.is_decoding = False
+        self.frames = 0
+        self.connection = _Connection(decoder, looking)
+
+    def restart(self, decoder: FrameDecoder) -> None:
+        """Another connection: what waits is of no use, and frames are counted on."""
+        self.lane.clear()
+        self.connection = _Connection(decoder, self.looking)
 
 
 _Turns = SimpleQueue[_Track | None]  # None: a thread is to end
@@ -101,25 +144,16 @@ class Pipeline:
         """Whether all its threads live."""
         return all(thread.is_alive() for thread in self._threads)
 
-    def add(
-        self,
-        camera_id: CameraId,
-        decoder: FrameDecoder,
-        *,
-        sampler: Sampler,
-        detector: Detector,
-        zones: Zones = EVERYWHERE,
-    ) -> None:
-        """Begins to take a camera's units; only what is seen in its zones counts."""
-        self._tracks[camera_id] = _Track(camera_id, decoder, sampler, detector, zones)
+    def add(self, camera_id: CameraId, decoder: FrameDecoder, looking: Looking) -> None:
+        """Begins to take a camera's units."""
+        self._tracks[camera_id] = _Track(camera_id, decoder, looking)
 
     def restart(self, camera_id: CameraId, decoder: FrameDecoder) -> None:
-        """The camera was connected to anew: what waits is of no use, and frames are counted on."""
+        """The camera was connected to anew."""
         track = self._tracks.get(camera_id)
         if track is not None:
             with track.lock:
-                track.lane.clear()
-                track.decoder = decoder
+                track.restart(decoder)
 
     def swap(self, old: Detector, new: Detector) -> None:
         """Has the cameras of one detector looked at by another; what was made to measure for the old one, it sees."""
@@ -175,28 +209,51 @@ class Pipeline:
         self._to_decode.put(track)
 
     def _decode_unit(self, track: _Track, unit: ArrivedUnit) -> None:
-        decoder = track.decoder
-        before = decoder.corrupt
+        track.frames += 1
+        connection, came = track.connection, NumberedUnit(track.frames, unit)
+        before = connection.decoder.corrupt
         try:
-            for frame in decoder.decode(unit.content, is_keyframe=unit.is_keyframe):
-                self._decoded(track, frame, unit.arrived_at)
+            orders = connection.chooser.next(came)
+            if all(order.unit is not came for order in orders):  # nobody needs it now: it came all the same
+                self._came(track, connection, came)
+            self._follow(track, connection, orders, came)
         except Exception as error:  # noqa: BLE001 - the camera goes on with the next unit, whatever this one did
             self._failed(track, StreamErrorCode.CORRUPT_STREAM, _described(error))
-        if decoder.corrupt > before:
+        if connection.decoder.corrupt > before:
             self._failed(track, StreamErrorCode.CORRUPT_STREAM, "a picture could not be decoded, or only in part")
 
-    def _decoded(self, track: _Track, frame: Frame, arrived_at: float) -> None:
-        track.frames += 1
-        self._mailbox.post(self._watchdog.on_frame_decoded, track.camera_id, arrived_at)
-        track.sampler, is_wanted = track.sampler.admit(arrived_at)
-        if not is_wanted:
-            return
-        detector, sent = track.detector, frame.size
-        size = shown_size(detector, sent)
-        image = frame.fitted(size)
-        shown = _Shown(frame=track.frames, arrived_at=arrived_at, image=image, size=size, sent=sent, detector=detector)
+    def _follow(self, track: _Track, connection: _Connection, orders: Iterable[Order], came: NumberedUnit) -> None:
+        for order in orders:
+            decoded = connection.decoded(order.unit)
+            if order.unit is came and decoded is not None:
+                self._came(track, connection, came)
+            if order.is_judged:
+                is_moving = connection.differs(decoded, track.detector)
+                self._follow(track, connection, connection.chooser.judged(is_moving=is_moving), came)
+            elif order.is_shown and decoded is not None:
+                if connection.comparer is not None:
+                    is_moving = connection.differs(decoded, track.detector)
+                    connection.chooser.looked(order.unit.unit.arrived_at, is_moving=is_moving)
+                self._show(track, decoded, is_overdue=order.is_overdue)
+
+    def _came(self, track: _Track, connection: _Connection, came: NumberedUnit) -> None:
+        """Told once, though a keyframe may be decoded twice."""
+        if connection.told < came.number:
+            connection.told = came.number
+            self._mailbox.post(self._watchdog.on_frame_decoded, track.camera_id, came.unit.arrived_at)
+
+    def _show(self, track: _Track, decoded: _Decoded, *, is_overdue: bool) -> None:
+        unit, detector = decoded.unit, track.detector
+        shown = _Shown(
+            frame=unit.number,
+            arrived_at=unit.unit.arrived_at,
+            image=decoded.fitted(detector),
+            size=shown_size(detector, decoded.frame.size),
+            sent=decoded.frame.size,
+            detector=detector,
+        )
         with track.lock:
-            is_first = track.lane.show(shown)
+            is_first = track.lane.show_overdue(shown) if is_overdue else track.lane.show(shown)
         if is_first:
             self._to_look.put(track)
 
@@ -211,7 +268,7 @@ class Pipeline:
         self._mailbox.post(self._watchdog.on_model_inference_started, frame)
         began = self._clock.boot()
         try:
-            found = track.zones.admit(shown.detector.detect(shown.image), shown.size)
+            found = track.looking.zones.admit(shown.detector.detect(shown.image), shown.size)
             picture = zlib.crc32(shown.image)
         except Exception as error:  # noqa: BLE001 - a detector is anybody's function; the other cameras go on
             self._failed(track, StreamErrorCode.DETECTOR_FAILED, _described(error))

@@ -19,13 +19,14 @@ from streamward.model.ids import CameraId, SiteId
 from streamward.model.stream_error import StreamErrorCode, StreamFailure
 from streamward.model.video import VideoCodec
 from streamward.protocol import events as wire
-from streamward.protocol.shards import ShardConfig, Source, zones_of
+from streamward.protocol.shards import ShardConfig, Source
 from streamward.protocol.streams import StreamReport
 from streamward.runner import facts, hooks
 from streamward.runner.blamed import BlamedDecoder
 from streamward.runner.detectors import Detectors
 from streamward.runner.dialing import Dialing, Way
 from streamward.runner.line import Line
+from streamward.runner.looking import looking_at
 from streamward.runner.metrics import WorkerMetrics
 from streamward.runner.parts import LastWord, WorkerParts
 from streamward.runner.pipeline import FrameDecoder, Pipeline
@@ -33,7 +34,6 @@ from streamward.runner.watcher import Watcher, WatcherSpec
 from streamward.runtime.backoff import Backoff, BackoffSpec
 from streamward.vision.detector import for_camera
 from streamward.vision.readiness import UNSEEN, is_ready
-from streamward.vision.sampling import Sampler
 from streamward.vision.speech import Speech
 from streamward.vision.stream import Condition
 from streamward.vision.watchdog import Seen, StatusUpdate
@@ -126,15 +126,14 @@ class Worker:
             self._tell_failure(source, failure, is_silent=is_muted)
             return
         max_fps = source.max_fps or self._config.max_fps
-        sampler = Sampler(max_fps=max_fps, every_n=source.detect_every_n_frames)
         watcher.stream.summary_every = self._config.telemetry.report_interval_seconds
-        watching = self._watch(watcher, source, sampler)
+        watching = self._watch(watcher, source)
         task = asyncio.get_running_loop().create_task(watching, name=f"watch {camera_id}")
         now = self._parts.clock.boot()
         self._watched[camera_id] = watched = _Watched(source, watcher, task, now, 1 / max_fps, Speech(is_muted))
         self._tell_state(watched, now)
 
-    async def _watch(self, watcher: Watcher, source: Source, sampler: Sampler) -> None:
+    async def _watch(self, watcher: Watcher, source: Source) -> None:
         """Until it is cancelled; a camera whose detector cannot be had is told, and not even connected to."""
         try:
             detector = await self._detectors.get(source.detector or self._config.detector)
@@ -145,8 +144,8 @@ class Worker:
             self._failed(watcher.camera_id, failure, 0.0)
             return
         decoder = self._decoder(watcher.camera_id, VideoCodec.H264)
-        eye = for_camera(detector)
-        self._pipeline.add(watcher.camera_id, decoder, sampler=sampler, detector=eye, zones=zones_of(source))
+        looking = looking_at(source, self._config, for_camera(detector), self._parts.compare)
+        self._pipeline.add(watcher.camera_id, decoder, looking)
         await watcher.run()
 
     def _watcher(self, camera_id: CameraId, source: Source) -> Watcher:

@@ -32,6 +32,7 @@ from streamward.drivers.control_plane import ControlPlane
 from streamward.drivers.decoder import decoder_for
 from streamward.drivers.detectors.loading import load_detector
 from streamward.drivers.key_pair import StoredIdentity
+from streamward.drivers.movement import PictureComparer
 from streamward.drivers.objects import open_store
 from streamward.drivers.rounds import Rounds
 from streamward.leases.lease import Owner
@@ -276,6 +277,7 @@ def _parts(shell: _Shell, sink: BusSink) -> WorkerParts:
         clock=clock,
         detector=partial(load_detector, models=Path(shell.config.models)),
         decoder=decoder_for,
+        compare=PictureComparer,
         dial=dial,
         login=_login,
         logins=shell.logins,

@@ -10,6 +10,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from streamward.leases.policy import FAST, LONGEST_TTL, SHORTEST_TTL, TimingsContradict, check_timings
 from streamward.model import broker_url
 from streamward.model.secret import Secret
+from streamward.model.video import DecodeMode
 from streamward.protocol.fields import ClearText
 from streamward.protocol.shards import ObjectsAt
 from streamward.settings.analyst import AnalystSettings
@@ -214,6 +215,13 @@ class RunnerSettings(Part):
     max_fps: Annotated[
         float, Field(gt=0, le=240, description="Frames a second that are looked at, of cameras that name no number")
     ] = 6.0
+    decode: Annotated[
+        DecodeMode,
+        Field(
+            description="How much is decoded of cameras that say nothing else: everything, what is looked at and what "
+            "that refers to, keyframes, or keyframes while nothing moves"
+        ),
+    ] = DecodeMode.SAMPLED
     grace_s: Annotated[float, Field(gt=0, le=600, description="Seconds that Workers have to end in good order")] = 10.0
     mode: Annotated[
         Literal["direct", "go2rtc"],

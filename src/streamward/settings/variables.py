@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import EnumType
 from typing import Any
 
 from pydantic import SecretStr
@@ -47,7 +48,7 @@ def _variables(path: tuple[str, ...], field: Any) -> Iterator[Variable]:
 
 
 def _kind(name: str, annotation: Any) -> str:
-    choices = getattr(annotation, "__args__", ())
+    choices = tuple(annotation) if isinstance(annotation, EnumType) else getattr(annotation, "__args__", ())
     if choices and all(isinstance(choice, str) for choice in choices):
         return ", ".join(f"`{choice}`" for choice in choices)
     if SecretStr in choices:

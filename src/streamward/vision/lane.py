@@ -3,7 +3,8 @@
     reader ─offer→ units ─take→ decoder ─show→ the newest frame ─look→ detector
 
 Nobody waits for the next: the reader drops what the decoder cannot take, from a keyframe on, and the decoder replaces
-the frame that nobody has looked at yet (DROP_OLDEST, EAGER). What was dropped is counted.
+the frame that nobody has looked at yet (DROP_OLDEST, EAGER). What was decoded only because something moved later is
+overdue: a few of those wait their turn. What was dropped is counted.
 """
 
 from collections import deque
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 MOST_UNITS = 150  # that wait to be decoded: a few seconds
+MOST_OVERDUE = 16  # frames
 
 F = TypeVar("F")
 
@@ -23,6 +25,7 @@ class ArrivedUnit:
     is_keyframe: bool
     arrived_at: float
     is_damaged: bool = False  # a picture that it needs may be missing: it would be seen, but smeared
+    is_disposable: bool = False  # no other refers to it
 
 
 @dataclass(slots=True)
@@ -35,6 +38,7 @@ class Lane(Generic[F]):
     _units: deque[ArrivedUnit] = field(default_factory=deque)
     _is_skipping: bool = False  # until a keyframe
     _newest: F | None = None
+    _overdue: deque[F] = field(default_factory=deque)
 
     def offer(self, unit: ArrivedUnit) -> bool:
         """The reader brings a unit; returns whether it was taken."""
@@ -61,8 +65,18 @@ class Lane(Generic[F]):
         self._newest = frame
         return is_first
 
+    def show_overdue(self, frame: F) -> bool:
+        """The decoder has a frame that must not give way to newer ones; returns whether there was room."""
+        if len(self._overdue) >= MOST_OVERDUE:
+            self.dropped_frames += 1
+            return False
+        self._overdue.append(frame)
+        return True
+
     def look(self) -> F | None:
-        """The detector fetches the newest frame."""
+        """The detector fetches what is overdue, and then the newest frame."""
+        if self._overdue:
+            return self._overdue.popleft()
         frame, self._newest = self._newest, None
         return frame
 
@@ -70,4 +84,5 @@ class Lane(Generic[F]):
         """Forgets what waits: the connection is new."""
         self._units.clear()
         self._newest = None
+        self._overdue.clear()
         self._is_skipping = False

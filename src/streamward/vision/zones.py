@@ -50,14 +50,15 @@ class Zones:
         """What of it counts; boxes are in pixels of a picture of that size."""
         if not self.every:
             return seen
-        return tuple(each for each in seen if self._counts(_foot(each, size)))
+        return tuple(each for each in seen if self.counts(_foot(each, size)))
 
     def names(self, seen: Detection, size: Size) -> tuple[str, ...]:
         """The zones in which a thing stands, in the order in which they were given."""
         foot = _foot(seen, size)
         return tuple(zone.name for zone in self.every if zone.holds(foot))
 
-    def _counts(self, foot: Point) -> bool:
+    def counts(self, foot: Point) -> bool:
+        """Whether what stands there is reported."""
         if any(zone.leaves_out and zone.holds(foot) for zone in self.every):
             return False
         wanted = [zone for zone in self.every if not zone.leaves_out]

@@ -94,6 +94,7 @@ def test_a_camera_is_told_without_its_credential():
         "do_not_process": False,
         "detector": None,
         "max_fps": 5.0,
+        "decode": None,
         "labels": {"door": "north"},
     }
 

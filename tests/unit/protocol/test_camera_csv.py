@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamward.model.secret import Secret
+from streamward.model.video import DecodeMode
 from streamward.protocol.camera_csv import COLUMNS, WRITTEN, read, write
 from streamward.protocol.cameras import MOST_LABELS
 from streamward.protocol.codec import InvalidMessage
@@ -26,6 +27,7 @@ LINES = st.builds(
     do_not_process=st.booleans(),
     detector=st.none() | IDS,
     max_fps=st.none() | st.floats(min_value=1e-9, max_value=240),
+    decode=st.none() | st.sampled_from(DecodeMode),
     labels=LABELS,
 )
 
@@ -62,8 +64,8 @@ def test_a_column_that_is_not_there_and_an_empty_cell_leave_a_field_alone():
 
 
 def test_an_empty_cell_empties_what_may_be_none():
-    expected = CameraLine(camera_uuid="cam-1", detector=None, max_fps=None, labels={})
-    assert one("camera_uuid,detector,max_fps,labels\ncam-1,,,\n") == expected
+    expected = CameraLine(camera_uuid="cam-1", detector=None, max_fps=None, decode=None, labels={})
+    assert one("camera_uuid,detector,max_fps,decode,labels\ncam-1,,,,\n") == expected
 
 
 def test_a_cell_that_a_spreadsheet_would_calculate_is_guarded():
@@ -118,6 +120,7 @@ def test_a_line_has_the_number_at_which_it_begins():
         ("enabled\nperhaps\n", 2, "enabled must be true or false"),
         ("max_fps\nnan\n", 2, "max_fps must be a number"),
         ("max_fps\n1e9\n", 2, "max_fps"),
+        ("decode\nsome\n", 2, "decode"),
         ("labels\na\n", 2, "name=value;name=value"),
         ("labels\na=1;a=2\n", 2, "each name once"),
         ("labels\na b=1\n", 2, "labels"),

@@ -47,6 +47,8 @@ def test_a_file_of_too_many_lines_is_read_to_its_last(first, kind, number):
 
 @pytest.mark.parametrize("kind", [CSV, JSON_LINES])
 def test_what_is_written_in_parts_reads_the_same(kind):
-    whole = CameraLine(camera_uuid="cam-1", site_id="s", enabled=True, detector=None, max_fps=None, labels={"a": "b"})
+    whole = CameraLine(
+        camera_uuid="cam-1", site_id="s", enabled=True, detector=None, max_fps=None, decode=None, labels={"a": "b"}
+    )
     content = write([whole], kind, is_first=True) + write([whole], kind, is_first=False)
     assert [line for _, line in read(content, kind)] == [whole, whole]

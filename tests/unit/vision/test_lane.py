@@ -1,6 +1,6 @@
 """What waits on a camera's way, and what is dropped."""
 
-from streamward.vision.lane import ArrivedUnit, Lane
+from streamward.vision.lane import MOST_OVERDUE, ArrivedUnit, Lane
 
 
 def unit(number: int, *, is_keyframe: bool = False) -> ArrivedUnit:
@@ -54,3 +54,24 @@ def test_a_new_connection_begins_with_nothing():
     assert lane.look() is None
     assert lane.offer(unit(5, is_keyframe=True))
     assert taken(lane) == [5]
+
+
+def test_what_is_overdue_waits_its_turn_and_comes_first():
+    lane: Lane[str] = Lane()
+    assert all(lane.show_overdue(frame) for frame in ("one", "two"))
+    assert lane.show("new")
+    assert [lane.look() for _ in range(4)] == ["one", "two", "new", None]
+
+
+def test_no_more_than_a_few_are_overdue():
+    lane: Lane[str] = Lane()
+    assert [lane.show_overdue(str(number)) for number in range(MOST_OVERDUE + 1)] == [*[True] * MOST_OVERDUE, False]
+    assert lane.dropped_frames == 1
+    assert lane.look() == "0"
+
+
+def test_another_connection_forgets_what_is_overdue():
+    lane: Lane[str] = Lane()
+    lane.show_overdue("old")
+    lane.clear()
+    assert lane.look() is None

@@ -57,6 +57,7 @@ TABLES: dict[type[Thing], Table] = {
             "do_not_process",
             "detector",
             "max_fps",
+            "decode",
             "labels",
         ),
         kept_by={"sealed_credential": "credential_version"},
@@ -243,6 +244,7 @@ def _camera_row(camera: Camera) -> dict[str, Any]:
         "do_not_process": camera.do_not_process,
         "detector": camera.detector,
         "max_fps": camera.max_fps,
+        "decode": camera.decode,
         "labels": _json(dict(camera.labels)),
     }
 

@@ -17,6 +17,7 @@ from streamward.model.runner import DrainMode, Making, Runner
 from streamward.model.source_url import NETWORK, SourceKind
 from streamward.model.status import StreamState, StreamStatus, Substate
 from streamward.model.tenant import Tenant
+from streamward.model.video import DecodeMode
 
 
 def lease_of(row: Row[Any]) -> Lease:
@@ -45,6 +46,7 @@ def camera_of(row: Row[Any]) -> Camera:
         do_not_process=row.c_do_not_process,
         detector=row.c_detector,
         max_fps=None if row.c_max_fps is None else float(row.c_max_fps),
+        decode=None if row.c_decode is None else DecodeMode(row.c_decode),
         labels=tuple(json.loads(row.c_labels).items()),
         updated_at=row.c_updated_at,
         revision=row.c_revision,

@@ -39,6 +39,7 @@ class AccessUnit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     content: bytes
     is_keyframe: bool
     is_damaged: bool  # a picture that it needs may be missing
+    is_disposable: bool = False  # no other picture needs it
     timestamp: int  # ticks of the track's clock, unwrapped: it goes on past 2³²
 
     def __repr__(self) -> str:
@@ -257,7 +258,13 @@ class RtpReader:
         if is_keyframe and not self._parameters.holds(unit.parameters):
             content = self._parameters.content + content
         found.append(
-            AccessUnit(content=content, is_keyframe=is_keyframe, is_damaged=self._is_damaged, timestamp=self._unwrapped)
+            AccessUnit(
+                content=content,
+                is_keyframe=is_keyframe,
+                is_damaged=self._is_damaged,
+                is_disposable=unit.kinds & DISPOSABLE != 0,
+                timestamp=self._unwrapped,
+            )
         )
         return found
 

@@ -1,0 +1,123 @@
+"""Decoding less, with real pictures: nothing that happened is missed by those who decode only what is needed."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from streamward.drivers.decoder import Decoder
+from streamward.drivers.detectors.colour import ColourDetector
+from streamward.drivers.movement import PictureComparer
+from streamward.model.ids import CameraId
+from streamward.model.video import DecodeMode, VideoCodec
+from streamward.nvr.clip import Clip, encode
+from streamward.nvr.scene import Picture, make_scene
+from streamward.runner.looking import Looking
+from streamward.runner.pipeline import Pipeline
+from streamward.runtime.clock import SystemClock
+from streamward.vision.lane import ArrivedUnit
+from streamward.vision.sampling import Sampler
+from streamward.vision.watchdog import Seen
+from streamward.vision.zones import Zone, Zones
+from tests.support.news import News
+
+FPS, GROUP, LOOP = 25, 50, 500
+BELOW_THE_CLOCK = Zones((Zone(name="clock", corners=((0, 0), (1, 0), (1, 0.2), (0, 0.2)), leaves_out=True),))
+
+
+class CountedDecoder(Decoder):
+    """Counts what it is given."""
+
+    def __init__(self) -> None:
+        super().__init__(VideoCodec.H264)
+        self.given = 0
+
+    def decode(self, content: bytes, *, is_keyframe: bool) -> Any:
+        self.given += 1
+        return super().decode(content, is_keyframe=is_keyframe)
+
+
+@dataclass
+class Watched:
+    """What came of a camera; hears its pipeline."""
+
+    seen: dict[int, Seen] = field(default_factory=dict)
+    frames: int = 0
+    news: News = field(default_factory=News)
+
+    def on_frame_decoded(self, _camera_id: CameraId, _arrived_at: float) -> None:
+        self.frames += 1
+        self.news.set()
+
+    def on_model_inference_started(self, _shown: Any) -> None: ...
+
+    def on_model_prediction_ready(self, seen: Seen) -> None:
+        self.seen[seen.frame] = seen
+        self.news.set()
+
+    def on_status_update(self, update: Any) -> None:
+        raise AssertionError(update)
+
+    async def until(self, frames: int) -> None:
+        await self.news.until(lambda: self.frames >= frames and self.seen)
+
+    @property
+    def found(self) -> list[int]:
+        return sorted(frame for frame, seen in self.seen.items() if seen.detections)
+
+
+async def watched(clip: Clip, mode: DecodeMode, *, slowly_from: int = 10_000) -> tuple[Watched, int]:
+    """One loop, offered second by second, and then one by one so that all are looked at; and what was decoded."""
+    told, decoder = Watched(), CountedDecoder()
+    pipeline = Pipeline(told, clock=SystemClock())
+    looking = Looking(
+        sampler=Sampler(max_fps=6), detector=ColourDetector(), zones=BELOW_THE_CLOCK, mode=mode, compare=PictureComparer
+    )
+    pipeline.add(CameraId("cam-1"), decoder, looking)
+    for number, unit in enumerate(clip.units):
+        arrived = ArrivedUnit(content=unit.content, is_keyframe=unit.is_keyframe, arrived_at=number / FPS)
+        pipeline.offer(CameraId("cam-1"), arrived)
+        if number % FPS == FPS - 1 or number >= slowly_from:
+            await told.until(number + 1)
+    await told.until(len(clip.units))
+    await pipeline.close()
+    return told, decoder.given
+
+
+def visit(first: int, frames: int = LOOP, *, number: int = 1) -> Clip:
+    """A still scene to which things come with that frame, and stay to the end."""
+    picture = Picture(width=320, height=180, fps=FPS, loop=frames, key_every=GROUP // FPS, still_for=first)
+    return encode(make_scene(number, picture))
+
+
+@pytest.mark.parametrize("first", [LOOP - 8, LOOP - 49, LOOP - 50, LOOP - 30])
+async def test_adaptive_sees_things_that_come_as_soon_as_one_who_decodes_everything(first):
+    clip = visit(first)
+    everything, _ = await watched(clip, DecodeMode.ALL, slowly_from=first)
+    adaptive, given = await watched(clip, DecodeMode.ADAPTIVE, slowly_from=first)
+    assert adaptive.found[0] <= everything.found[0] + GROUP
+    assert adaptive.found[0] - first <= FPS // 6 + 2  # the first that was to be looked at, or the next
+    assert given < LOOP
+
+
+async def test_adaptive_decodes_nothing_but_keyframes_while_a_scene_is_still():
+    adaptive, given = await watched(visit(999, 1000), DecodeMode.ADAPTIVE)
+    assert given < 400  # seconds at the start, keyframes, and what looked like something by its size
+    assert adaptive.frames == 1000
+
+
+async def test_sampled_looks_at_the_same_pictures_as_one_who_decodes_everything():
+    clip = visit(50, 200)
+    everything, every = await watched(clip, DecodeMode.ALL)
+    sampled, given = await watched(clip, DecodeMode.SAMPLED)
+    both = everything.seen.keys() & sampled.seen.keys()
+    assert both
+    assert all(everything.seen[frame].picture == sampled.seen[frame].picture for frame in both)
+    assert every == 200
+    assert given < 200
+
+
+async def test_keyframes_are_all_that_is_decoded_if_nobody_wants_more():
+    told, given = await watched(visit(50, 200), DecodeMode.KEYFRAMES)
+    assert given == 4
+    assert set(told.seen) <= {1, 51, 101, 151}
