@@ -17,7 +17,7 @@ import asyncpg
 import pytest
 
 from streamward.drivers.memory import MemoryDatabase, MemoryInsight, MemoryStore
-from streamward.drivers.sql import SqlInsight, SqlStore, migrate
+from streamward.drivers.sql import Database, SqlInsight, SqlStore, migrate
 from streamward.insight.database import Insight
 from streamward.insight.rules import Rules
 from streamward.leases.clock_guard import LONGEST_GAP
@@ -272,3 +272,16 @@ async def control_planes(url: str, count: int = 1) -> AsyncIterator[list[SqlStor
     finally:
         for store in stores:
             await store.close()
+
+
+@asynccontextmanager
+async def batchers(url: str, count: int = 1) -> AsyncIterator[list[SqlInsight]]:
+    """So many ways into the detections of one database, on real time."""
+    insights = [SqlInsight(Database(url, clock=SystemClock(), bell=Bell()), rules=Rules()) for _ in range(count)]
+    try:
+        for insight in insights:
+            await insight.open()
+        yield insights
+    finally:
+        for insight in insights:
+            await insight.close()

@@ -10,14 +10,17 @@ from streamward.drivers.sql import SqlStore
 from streamward.leases.login_talk import CameraLogin, LoginTalk
 from streamward.leases.logins import LoginId
 from streamward.leases.store import Named
+from streamward.model.ids import TenantId
 from streamward.runtime.bell import Bell
 from streamward.runtime.clock import SystemClock
 from tests.support.builders import an_owner
 from tests.support.fleet import remove_camera, renew, take, with_cameras, with_runners
 from tests.support.postgres import PostgresServer
-from tests.support.stores import control_planes
+from tests.support.sightings import a_batch_id, a_sealed, a_seen
+from tests.support.stores import batchers, control_planes
 
 ONE = an_owner()
+SEEING = an_owner("runner-7")
 CAMERAS = tuple(f"cam-{number}" for number in range(40))
 SIZE = "SELECT pg_total_relation_size('stream_leases')"
 UPDATES = "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'stream_leases'"
@@ -80,7 +83,7 @@ async def test_statements_with_lists_are_planned_once_however_many_leases_there_
 def roles(postgres: PostgresServer) -> str:
     """A database with the roles of `roles.sql`, each with a user that logs in."""
     script = resources.files("streamward.drivers.sql").joinpath("roles.sql").read_text(encoding="utf-8")
-    users = "".join(f"CREATE USER test_{role} IN ROLE streamward_{role};" for role in ("control", "leases"))
+    users = "".join(f"CREATE USER test_{role} IN ROLE streamward_{role};" for role in ("control", "leases", "batcher"))
     name = asyncio.run(postgres.emptied("test_roles"))
     for each in (script, script, users):  # the script may be run again
         asyncio.run(postgres.run(each, database=name))
@@ -101,6 +104,24 @@ async def test_the_control_plane_runs_without_rights_to_the_schema(postgres: Pos
     assert await store.end(ONE) == (lease.camera_id,)
     assert await remove_camera(store, lease.camera_id)
     await store.close()
+
+
+async def test_a_batcher_runs_with_the_rights_of_its_role(postgres: PostgresServer, roles: str):
+    url = postgres.url(roles)
+    async with control_planes(url) as [store]:
+        await with_cameras(store, "cam-7")
+        await with_runners(store, SEEING)
+        await take(store, SEEING, "cam-7")
+    async with batchers(postgres.url(roles, user="test_batcher")) as [insight]:
+        [stored] = (await insight.detections.admit([a_seen(camera_id="cam-7", owner=SEEING)])).stored
+        assert stored is not None
+        assert (await insight.batches.close_batch(a_sealed([stored.detection_id], camera_id="cam-7"))).is_new
+        await insight.batches.told([each.position for each in await insight.batches.untold(limit=9)])
+        await insight.broadcasts.append(TenantId("tenant-1"), "detection.new", ["{}"])
+        assert await insight.broadcasts.prune(kept=-60, limit=9) == 1
+        assert await insight.rules.rules() == {}
+        assert len(await insight.records.detections_of(a_batch_id(1), scope=None)) == 1
+        assert await insight.records.prune({}, otherwise=-60, limit=9) == 1
 
 
 async def test_a_leasing_role_reads_cameras_and_upserts_leases(postgres: PostgresServer, roles: str):
@@ -136,8 +157,26 @@ async def test_a_leasing_role_reads_cameras_and_upserts_leases(postgres: Postgre
             )
         ),
         *(
+            ("test_batcher", statement)
+            for statement in (
+                "SELECT * FROM cameras",
+                "SELECT * FROM identities",
+                "SELECT * FROM stream_leases",
+                "SELECT FROM stream_leases FOR KEY SHARE",
+                "UPDATE batching_rules SET wishes = '{}'",
+            )
+        ),
+        *(
+            ("test_control", statement)
+            for statement in (
+                "DELETE FROM detections",
+                "UPDATE batches SET told_at = NULL",
+                "SELECT * FROM grants_of(ARRAY['c'], ARRAY[1::bigint], true)",
+            )
+        ),
+        *(
             (user, statement)
-            for user in ("test_leases", "test_control")
+            for user in ("test_leases", "test_control", "test_batcher")
             for statement in (
                 "DELETE FROM lease_grants",
                 "UPDATE lease_grants SET granted_at = now()",

@@ -32,3 +32,13 @@ BEGIN
 END $$
 
 REVOKE EXECUTE ON FUNCTION grants_of FROM PUBLIC
+
+-- Whoever grants a camera, nobody stores a detection of it until the commit. Our own grants have this lock already, and
+-- took it before they read the time.
+CREATE FUNCTION grant_is_alone() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM FROM stream_leases WHERE camera_uuid = NEW.camera_uuid FOR UPDATE;
+    RETURN NEW;
+END $$
+
+CREATE TRIGGER grant_is_alone BEFORE INSERT ON lease_grants FOR EACH ROW EXECUTE FUNCTION grant_is_alone()

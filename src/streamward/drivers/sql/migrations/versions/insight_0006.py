@@ -33,6 +33,8 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     if op.get_bind().dialect.name == "postgresql":
+        op.execute("DROP TRIGGER grant_is_alone ON lease_grants")
+        op.execute("DROP FUNCTION grant_is_alone()")
         op.execute("DROP FUNCTION grants_of(text[], bigint[], boolean)")
     for table in _TABLES:
         op.execute(f"DROP TABLE {table}")
