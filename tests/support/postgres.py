@@ -70,18 +70,28 @@ class PostgresServer:
             check=True,
             stdout=subprocess.DEVNULL,
         )
+        self.resume()
+
+    def resume(self) -> None:
+        """Runs it on what it has."""
         options = {"listen_addresses": "127.0.0.1", "port": self.port, "unix_socket_directories": self._folder}
         settings = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
-        with (self._folder / "log").open("wb") as log:
+        with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                self._command("postgres", "-D", data, *settings), stdout=log, stderr=subprocess.STDOUT
+                self._command("postgres", "-D", self._folder / "data", *settings), stdout=log, stderr=subprocess.STDOUT
             )
         self._wait_until_ready()
 
-    def stop(self) -> None:
+    def crash(self) -> None:
+        """Ends all its processes at once: it recovers when it is resumed."""
         if self._process is not None:
-            self._process.send_signal(signal.SIGQUIT)  # at once: its data is thrown away
+            self._process.send_signal(signal.SIGQUIT)
             self._process.wait(timeout=60)
+            self._process = None
+
+    def stop(self) -> None:
+        """Ends it, and throws its data away."""
+        self.crash()
         shutil.rmtree(self._folder)
 
     def url(self, database: str, *, user: str = "postgres") -> str:
@@ -150,6 +160,20 @@ def installed() -> Path | None:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
     """The session's server; started by the first test that wants it."""
+    with running() as server:
+        yield server
+
+
+@pytest.fixture
+def mortal_postgres() -> Iterator[PostgresServer]:
+    """A server of the test's own, to be killed."""
+    with running() as server:
+        yield server
+
+
+@contextlib.contextmanager
+def running() -> Iterator[PostgresServer]:
+    """A server while this lasts; without the package the test is skipped."""
     binaries = installed()
     if binaries is None:
         pytest.skip(f"PostgreSQL is not installed: no {_PACKAGED}/*/bin/postgres, or no setpriv")
