@@ -78,11 +78,11 @@ class UpProcess:
 
 
 @contextlib.contextmanager
-def up(data: Path, *args: str) -> Iterator[UpProcess]:
+def up(data: Path, *args: str, **settings: object) -> Iterator[UpProcess]:
     """A fleet; what it said is shown if the test fails."""
     process = subprocess.Popen(
         [*COMMAND, "up", *args],
-        env=environment(data),
+        env=environment(data, **settings),
         cwd=data.parent,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

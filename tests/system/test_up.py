@@ -1,13 +1,17 @@
 """`streamward up`: a whole fleet that streams, keeps its cameras when a runner dies, and leaves nothing behind."""
 
+import asyncio
 import json
 import os
 import signal
 from pathlib import Path
 
+from streamward.insight.records import Recent
+from tests.support.batch_plant import Plant
 from tests.support.labs import children_of, until
 from tests.support.ups import PATIENCE, up
 
+_ALL = Recent(scope=None, limit=1000)
 OTHER = {"runner-a": "runner-b", "runner-b": "runner-a"}
 
 
@@ -39,3 +43,18 @@ def test_a_fleet_outlives_a_manager_ends_without_a_trace_and_can_be_started_smal
         fleet.process.kill()
         fleet.process.wait()
         until(lambda: fleet.left() == [], within=PATIENCE)
+
+
+async def test_what_simulated_cameras_show_ends_in_batches_that_are_told(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    quick = {"BATCH_WINDOW_SECONDS": 5, "BATCH_IDLE_TIMEOUT_SECONDS": 2, "BATCH_PORT": 0}
+    with up(data, "--cameras", "1", "--runners", "1", **quick) as fleet:
+        fleet.until_said("the first batch of detections closed")
+        async with asyncio.timeout(PATIENCE), Plant(data).insight() as insight:
+            while not (told := [each for each in await insight.records.batches(_ALL) if each.is_told]):
+                pass
+            seen = await insight.records.detections_of(told[-1].batch.batch_id, scope=None)
+        assert {(each.seen.tenant_id, each.seen.camera_id) for each in seen} == {("demo", "cam-1")}
+        assert [each.detection_id for each in seen] == list(told[-1].batch.detection_ids)
+        assert fleet.ended(signal.SIGINT) == 0
+        assert fleet.left() == []

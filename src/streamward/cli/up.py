@@ -25,7 +25,7 @@ def run(
         Path | None, typer.Option(help="Folder for everything that is kept; without it STREAMWARD_DATA, else `data`.")
     ] = None,
 ) -> None:
-    """Start a control plane, runners and simulated cameras on this host, and keep them up.
+    """Start a control plane, runners, a batcher and simulated cameras on this host, and keep them up.
 
     On SQLite and a bus in files, or where STREAMWARD_DATABASE_URL and STREAMWARD_AMQP_URL say. Ctrl-C drains
     everything; the next start goes on with what was kept.
@@ -52,7 +52,7 @@ def run(
 
 def _drained(fleet: Any, settings: Any) -> ExitCode:
     """Ends everything in good order; interrupted again, at once."""
-    print("\ndraining: runners give their cameras back, then recorder and control plane end…", flush=True)
+    print("\ndraining: runners give their cameras back, then batcher, recorder and control plane end…", flush=True)
     try:
         is_well = fleet.end()
     except KeyboardInterrupt:
@@ -79,6 +79,7 @@ def _summary(served: Any, settings: Any) -> str:
         ("cameras", f"{served.cameras[cameras[0]]} to {cameras[-1]}"),
         ("faults", f"{served.faults} (docs/nvr.md)"),
         ("runners", ", ".join(f"{runner} (process {process})" for runner, process in served.runners.items())),
+        ("batches", f"{served.batches} (docs/batches.md)"),
         ("logs", str(settings.data / "logs")),
     ]
     tries = [

@@ -1,7 +1,8 @@
 """A fleet on this host, from its first process to its last.
 
     control plane ┐
-    recorder      ┴─→ tenant, site, cameras, keys ─→ runners ─→ watched until told to end ─→ runners, recorder, control
+    recorder      ├─→ tenant, site, cameras, keys ─→ runners ─→ watched until told to end ─→ runners, then the others
+    batcher       ┘
 
 A process that dies is shown with the last lines of its log and started again, with backoff; one that dies before it
 ever served ends the fleet. However we die, the kernel ends the processes with us.
@@ -26,6 +27,7 @@ from streamward.runtime.clock import SystemClock
 from streamward.settings import Settings, added_to
 from streamward.up import furnish
 from streamward.up.api import Api
+from streamward.up.batches import FirstBatch, closed_at
 from streamward.up.part import Part, PartEnded, PartSpec
 from streamward.up.ports import free_port
 from streamward.up.progress import Progress, looking, since_start
@@ -82,6 +84,7 @@ class Served:
     cameras: Mapping[str, str]  # the URL of each
     faults: str  # where the recorder is told to misbehave
     runners: Mapping[str, int]  # the process of each
+    batches: str  # where the batcher tells how many it closed
     code: str | None  # for the first admin
 
 
@@ -99,7 +102,7 @@ class Fleet:
     spec: FleetSpec
     say: Say
     _watched: list[_Watched] = field(default_factory=list)
-    _progress: Progress | None = None
+    _told: list[Progress | FirstBatch] = field(default_factory=list)
     _url: str = ""
 
     def start(self) -> Served:
@@ -110,18 +113,24 @@ class Fleet:
         control = self._started(CONTROL, ("control",), PORT=str(control_port))
         recorder = self._started("recorder", _recorder(self.spec.cameras))
         code = _code(control.said())
+        batcher = self._started("batcher", ("batcher",))  # the control plane made its tables
         api = Api(url, bearer=self._bearer)
         furnish.make_place(api)
         runners = {name: self._runner(api, name) for name in runner_names(self.spec.runners)}
         said = recorder.said()
         cameras = {each.rpartition("/")[2]: each for each in re.findall(r"rtsp://\S+", said)}
         furnish.furnish(api, cameras)
-        self._progress = Progress(looking(api), cameras=len(cameras), since_start=since_start)
+        metrics = re.findall(r"metrics +(\S+)", batcher.said())[0]
+        self._told = [
+            Progress(looking(api), cameras=len(cameras), since_start=since_start),
+            FirstBatch(closed_at(metrics), since_start=since_start),
+        ]
         return Served(
             url=url,
             cameras=cameras,
             faults=re.findall(r"control API +(\S+)", said)[0],
             runners={name: part.pid or 0 for name, part in runners.items()},
+            batches=metrics,
             code=code,
         )
 
@@ -130,9 +139,8 @@ class Fleet:
         while True:
             for each in self._watched:
                 self._look_at(each)
-            if self._progress is not None:
-                for line in self._progress.news():
-                    self.say(line)
+            for line in (line for each in self._told for line in each.news()):
+                self.say(line)
             time.sleep(_LOOK_EVERY)
 
     def end(self) -> bool:
