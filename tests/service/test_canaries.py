@@ -11,11 +11,13 @@ from urllib.parse import quote
 import pytest
 from pydantic import SecretStr
 
-from streamward.control.api.application import create_app
+from streamward.control.api.application import Holdings, create_app
 from streamward.control.api.routing import Upload
 from streamward.control.credentials import seal_urls
 from streamward.control.master_keys import MasterKeys
 from streamward.drivers.sql import SqlStore
+from streamward.drivers.sql.insight import SqlInsight
+from streamward.insight.rules import Rules
 from streamward.model.camera import Camera, Site
 from streamward.model.ids import CameraId, SiteId, TenantId
 from streamward.model.source_url import parse
@@ -55,7 +57,7 @@ class World:
         self.control = ControlUnderTest()
         self.store = SqlStore(f"sqlite:///{folder}/test.db", clock=self.control.clock, bell=self.control.bell)
         self.control.app = create_app(
-            self.store,
+            Holdings(self.store, SqlInsight(self.store.database, rules=Rules())),
             bell=self.control.bell,
             journal=self.control.journal,
             trust=self.control.trust,

@@ -5,7 +5,8 @@ that each route meets each kind of refusal, and that the document itself is whol
 """
 
 import logging
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ WITH_BODY = [each for each in OPERATIONS if body_kind(*each) is not None]
 NOT_JSON = {
     ("/metrics", "200"): ["text/plain"],
     ("/v1/cameras/export", "200"): ["text/csv", "application/x-ndjson"],
+    ("/v1/events/stream", "200"): ["text/event-stream"],
 }
 ANSWERS = {
     ("/v1/leases/camera/renew", "post"): 404,
@@ -41,6 +43,7 @@ ANSWERS = {
     ("/v1/identities/{identity_id}", "delete"): 404,
     ("/v1/tokens", "post"): 401,  # nobody signed that
     ("/v1/tenants/{tenant_id}", "delete"): 409,  # it has a site
+    ("/v1/batches/{batch_id}", "get"): 404,
 }
 
 
@@ -59,6 +62,23 @@ class Failing:
             raise self._error
 
         return fail
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailingInsight:
+    """The same of what was seen."""
+
+    detections: Any
+    batches: Any
+    rules: Any
+    records: Any
+    broadcasts: Any
+    analyses: Any
+
+    async def open(self) -> None: ...
+    async def close(self) -> None: ...
+    async def now(self) -> datetime:
+        raise StoreUnavailable
 
 
 def filled(path: str) -> str:
@@ -132,7 +152,9 @@ async def test_every_route_with_a_body_refuses_a_bad_one(
 
 @pytest.mark.parametrize(("path", "method"), OPERATIONS)
 async def test_a_store_that_does_not_answer_is_503(path: str, method: str) -> None:
-    control = ControlUnderTest(store=lambda _: Failing(StoreUnavailable()))
+    away = Failing(StoreUnavailable())
+    insight = FailingInsight(detections=away, batches=away, rules=away, records=away, broadcasts=away, analyses=away)
+    control = ControlUnderTest(store=lambda _: away, insight=lambda _: insight)
     ask_nobody = {"/healthz": 200, "/v1/wait": 200, "/v1/tokens": 401, "/v1/runners/release-token": 200}
     expected = ask_nobody.get(path, 503)
     assert await call(fitting(control, path, method), path, method) == expected

@@ -15,6 +15,8 @@ import httpx
 import pytest
 
 from streamward.drivers.sql import SqlStore
+from streamward.drivers.sql.insight import SqlInsight
+from streamward.insight.rules import Rules
 from streamward.model.ids import PATTERN
 from streamward.runtime.bell import Bell
 from tests.support.clocks import ManualClock
@@ -84,7 +86,8 @@ async def test_what_is_foreign_answers_exactly_like_what_is_absent_after_the_sam
 
 
 async def test_what_is_foreign_takes_the_same_statements_as_what_is_absent(sqlite: SqlStore) -> None:
-    tenants = await TwoTenants(store=lambda _: TALLY.watch(sqlite)).settle()
+    insight = SqlInsight(sqlite.database, rules=Rules())
+    tenants = await TwoTenants(store=lambda _: TALLY.watch(sqlite), insight=lambda _: insight).settle()
     strangers = tenants.strangers().values()
     for stranger, (path, method) in itertools.product(strangers, OPERATIONS):
         for foreign, absent in pairs(tenants, path, method):
@@ -118,6 +121,7 @@ def pairs(tenants: TwoTenants, path: str, method: str) -> Iterator[tuple[Names, 
     ours, own = tenants.names[OURS], tenants.names[THEIRS]
     absent = {"tenant_id": "t-09", "site_id": "t-01-sitx", "camera_uuid": "t-01-cax", "runner_id": "t-01-runnex"}
     absent |= {"invitation_id": "0" * 16, "identity_id": "0" * 32, "subject": "t-01-adx", "object_id": "t-01-cax"}
+    absent |= {"batch_id": "batch-t-0x"}
     changes = [({name: getattr(ours, name)}, {name: nobody}) for name, nobody in absent.items()]
     taken = (ours.site_id, ours.camera_uuid, ours.runner_id)
     changes += [({"new_id": each}, {"new_id": "t-01-nix"}) for each in taken]

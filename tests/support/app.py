@@ -7,13 +7,15 @@ from typing import Any, Self
 
 import httpx
 
-from streamward.control.api.application import create_app
+from streamward.control.api.application import Holdings, create_app
 from streamward.control.keys import Keyring, new_keyring
 from streamward.control.standing import KnownStanding
 from streamward.control.tokens import TokenCheck, TokenFault, TokenMint
 from streamward.control.trust import Trust
-from streamward.drivers.memory import MemoryDatabase, MemoryStore
+from streamward.drivers.memory import MemoryDatabase, MemoryInsight, MemoryStore
 from streamward.drivers.vault import AesVault
+from streamward.insight.database import Insight
+from streamward.insight.rules import Rules
 from streamward.leases.store import Store
 from streamward.model.camera import Camera, LeasePolicyName, Site
 from streamward.model.identity import Role
@@ -40,7 +42,12 @@ class FreshStanding(KnownStanding):
 class ControlUnderTest:
     """One control plane in memory: two sites of two tenants, a clock that stands still, tokens for everyone."""
 
-    def __init__(self, *, store: Callable[[MemoryStore], Store] = lambda memory: memory) -> None:
+    def __init__(
+        self,
+        *,
+        store: Callable[[MemoryStore], Store] = lambda memory: memory,
+        insight: Callable[[MemoryInsight], Insight] = lambda memory: memory,
+    ) -> None:
         self.clock = ManualClock()
         self.bell = Bell("bell")
         self.journal = Journal()
@@ -49,8 +56,9 @@ class ControlUnderTest:
         self.mint = TokenMint(KEYRING, clock=self.clock)
         self.standing = FreshStanding(self.store, clock=self.clock)
         self.trust = Trust(TokenCheck(KEYRING, clock=self.clock, standing=self.standing), self.mint, self.standing)
+        self.insight = MemoryInsight(self.database, rules=Rules())
         self.app = create_app(
-            store(self.store),
+            Holdings(store(self.store), insight(self.insight)),
             bell=self.bell,
             journal=self.journal,
             trust=self.trust,

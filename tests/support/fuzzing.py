@@ -34,6 +34,7 @@ from streamward.control.keys import load_keyring
 from streamward.control.tokens import TokenMint
 from streamward.model.identity import Role
 from streamward.model.ids import Incarnation, RunnerId, TenantId
+from streamward.protocol.listening import LONGEST_LISTEN
 from streamward.protocol.wait import LONGEST_WAIT
 from streamward.runtime.clock import SystemClock
 from tests.support.operations import Names, call_of
@@ -52,7 +53,7 @@ ALWAYS = [
     allow_header_conformance,
 ]
 PATIENCE = 60.0  # seconds
-WAITING = {"/v1/wait", "/v1/cameras/changes"}
+WAITING = {"/v1/wait": LONGEST_WAIT, "/v1/cameras/changes": LONGEST_WAIT, "/v1/events/stream": LONGEST_LISTEN}
 HOST = "http://control"
 
 
@@ -214,13 +215,14 @@ def _naming(body: Any, known: dict[str, Any]) -> Any:
 
 def _cut_wait(case: Case) -> None:
     """Waits for nothing where the control plane would wait; a wait that is too long is for it to refuse."""
-    if case.operation.path in WAITING and _is_wait((case.query or {}).get("timeout_s", 0)):
+    longest = WAITING.get(case.operation.path)
+    if longest is not None and _is_wait((case.query or {}).get("timeout_s", 0), longest):
         case.query = {**(case.query or {}), "timeout_s": 0}
 
 
-def _is_wait(value: Any) -> bool:
+def _is_wait(value: Any, longest: float) -> bool:
     try:
-        return 0 <= float(value[0] if isinstance(value, list) else value) <= LONGEST_WAIT
+        return value in ("", [""]) or 0 <= float(value[0] if isinstance(value, list) else value) <= longest
     except (TypeError, ValueError, IndexError):
         return False
 

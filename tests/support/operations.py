@@ -28,6 +28,7 @@ class Names:
     identity_id: str = "id-1"
     subject: str = "ada"
     object_id: str = "cam-1"
+    batch_id: str = "batch-1"
     new_id: str = "t-01-new"  # of whatever is created within a tenant
     new_tenant: str = "t-new"
     speaker: str = "r1"  # the runner that a runner's message is from
@@ -131,6 +132,7 @@ def _of_people(names: Names) -> dict[str, dict[str, Any]]:
         "ChangeSite": {"capacity": 7},
         "CreateTenant": {"tenant_id": names.new_tenant},
         "ChangeTenant": {"name": "changed"},
+        "ChangeBatching": {"window_s": 60},
         "CreateInvitation": {"subject": names.new_id, "role": "runner", "tenant_id": names.tenant_id},
         "RedeemCode": {"code": "AAAA", "public_key": "A" * 43},
         "ChangeIdentity": {"role": "operator"},

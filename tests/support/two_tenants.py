@@ -8,13 +8,18 @@ from typing import Any
 import httpx
 
 from streamward.drivers.key_pair import KeyPair
-from streamward.drivers.memory import MemoryDatabase, MemoryStore
+from streamward.drivers.memory import MemoryDatabase, MemoryInsight, MemoryStore
+from streamward.insight.analysis import Case
+from streamward.insight.batch import BatchId
+from streamward.insight.database import Insight
+from streamward.insight.summary import summarise
 from streamward.leases.store import Store
 from streamward.model.identity import Role
-from streamward.model.ids import TenantId
+from streamward.model.ids import Incarnation, RunnerId, TenantId
 from tests.support.app import KEYRING, Client, ControlUnderTest
 from tests.support.identities import Somebody
 from tests.support.operations import Names, call_of
+from tests.support.sightings import a_sealed, a_seen
 from tests.support.tokens import claims, signed
 
 OURS, THEIRS = "t-01", "t-02"
@@ -38,8 +43,14 @@ class Visitor:
 class TwoTenants:
     """`t-01` and `t-02`: whatever one has, the other has under its own name."""
 
-    def __init__(self, *, store: Callable[[MemoryStore], Store] = lambda memory: memory) -> None:
-        self.control = ControlUnderTest(store=store)
+    def __init__(
+        self,
+        *,
+        store: Callable[[MemoryStore], Store] = lambda memory: memory,
+        insight: Callable[[MemoryInsight], Insight] = lambda memory: memory,
+    ) -> None:
+        self.control = ControlUnderTest(store=store, insight=insight)
+        self._insight = insight(self.control.insight)
         self.names: dict[str, Names] = {}
         self._rows: dict[str, Any] = {}
 
@@ -125,6 +136,7 @@ class TwoTenants:
             runner_id=f"{tenant}-runner",
             subject=f"{tenant}-ada",
             object_id=f"{tenant}-cam",
+            batch_id=f"batch-{tenant}",
             new_id=f"{tenant}-new",
         )
         await _made(root.post("/v1/tenants", {"tenant_id": tenant, "name": hidden}))
@@ -134,6 +146,7 @@ class TwoTenants:
         await _made(admin.post("/v1/cameras", {**camera, **labels, "camera_uuid": names.camera_uuid}))
         await _made(admin.post("/v1/cameras", {**camera, "camera_uuid": f"{tenant}-free"}))
         await self._work(names)
+        await self._see(names)
         return replace(names, **await self._invite(admin, hidden))
 
     async def _work(self, names: Names) -> None:
@@ -141,6 +154,24 @@ class TwoTenants:
         runner = self.runner(names.tenant_id)
         for path in ("/v1/runners/register", "/v1/leases/camera/acquire", "/v1/streams/status/batch"):
             await _made(runner.make(path, "post", names))
+
+    async def _see(self, names: Names) -> None:
+        """Something was seen on that camera, batched, analysed and told."""
+        seen = replace(
+            a_seen(f"{names.tenant_id}-hidden", camera_id=names.camera_uuid, tenant=names.tenant_id),
+            runner_id=RunnerId(names.runner_id),
+            incarnation=Incarnation("inc-1"),
+            made_at=self.control.clock.wall(),
+        )
+        (stored,) = (await self._insight.detections.admit([seen])).stored
+        assert stored is not None
+        batch = a_sealed([stored.detection_id], camera_id=names.camera_uuid, tenant=names.tenant_id)
+        batch = replace(batch, batch_id=BatchId(names.batch_id))
+        await self._insight.batches.close_batch(batch)
+        (record,) = await self._insight.records.detections_of(batch.batch_id, scope=None)
+        await self._insight.analyses.save(summarise(Case(batch=batch, seen=(record.recorded,))))
+        bodies = [f'{{"camera_id":"{names.camera_uuid}"}}']
+        await self._insight.broadcasts.append(TenantId(names.tenant_id), "detection.new", bodies)
 
     async def _invite(self, admin: Client, subject: str) -> dict[str, str]:
         body = {"subject": subject, "role": "viewer"}

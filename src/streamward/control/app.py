@@ -12,7 +12,7 @@ from typing import Protocol
 
 from streamward.control import credentials, demo
 from streamward.control.admission import Admission
-from streamward.control.api.application import create_app
+from streamward.control.api.application import Holdings, create_app
 from streamward.control.clerk import Clerk
 from streamward.control.heartbeats import HeartbeatWatch
 from streamward.control.keeper import ReclaimKeeper
@@ -26,10 +26,13 @@ from streamward.control.sole import sole_use
 from streamward.control.tls import Tls, TlsFiles
 from streamward.control.trust import Trust, trust
 from streamward.drivers.buses import open_bus
-from streamward.drivers.memory import MemoryDatabase, MemoryStore
+from streamward.drivers.memory import MemoryDatabase, MemoryInsight, MemoryStore
+from streamward.drivers.sql.insight import SqlInsight
 from streamward.drivers.sql.migrate import Inspected, inspect
 from streamward.drivers.sql.store import SqlStore
 from streamward.drivers.vault import AesVault
+from streamward.insight.database import Insight
+from streamward.insight.rules import Rules
 from streamward.leases.facts import RunnerHeard
 from streamward.leases.policy import BY_NAME, FAST, Policies
 from streamward.leases.store import Store, StoreUnavailable
@@ -88,7 +91,8 @@ async def serve(settings: Settings, *, with_demo: bool, announce: Announce) -> N
             await credentials.seal_urls(register, vault)
         store = _store(settings, clock=clock, bell=bell)
         believed = trust(store, WatchedKeys(settings.key_file, clock=clock), clock=clock)
-        app = create_app(store, bell=bell, journal=journal, trust=believed, vault=vault, clock=clock)
+        holdings = Holdings(store, _insight(store, settings.batch.rules), settings.batch.rules)
+        app = create_app(holdings, bell=bell, journal=journal, trust=believed, vault=vault, clock=clock)
         failpoints.arm(failpoints.parse(settings.failpoints))
         try:
             await _open(store, settings)
@@ -175,11 +179,18 @@ def _held(settings: Settings) -> Iterator[socket.socket]:
         yield held.enter_context(listen(settings.host, settings.port))
 
 
-def _store(settings: Settings, *, clock: Clock, bell: Bell) -> Store:
+def _store(settings: Settings, *, clock: Clock, bell: Bell) -> MemoryStore | SqlStore:
     policies = _policies(settings.lease)
     if settings.database_url.startswith("memory:"):
         return MemoryStore(MemoryDatabase(clock=clock), clock=clock, bell=bell, policies=policies)
     return SqlStore(settings.database_url, clock=clock, bell=bell, policies=policies)
+
+
+def _insight(store: MemoryStore | SqlStore, rules: Rules) -> Insight:
+    """The other half of the same database."""
+    if isinstance(store, MemoryStore):
+        return MemoryInsight(store.database, rules=rules)
+    return SqlInsight(store.database, rules=rules)
 
 
 def _master_keys(settings: Settings) -> MasterKeys:

@@ -1,9 +1,10 @@
-"""How HTTP itself is parsed: uvicorn's protocol on httptools, with an end to heads, and refusals as problem details."""
+"""How HTTP and WebSockets are parsed: by uvicorn's protocols, with an end to heads, and refusals as problem details."""
 
 from http import HTTPStatus
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from streamward.protocol.codec import encode
 from streamward.protocol.problem import MEDIA_TYPE, Problem
@@ -53,3 +54,11 @@ class BoundedHttp(HttpToolsProtocol):
         self._is_refused = True
         # Closing at once, with data of the client still unread, would take the answer back from it.
         self.loop.call_later(LINGER, self.transport.close)
+
+
+class QuietSocket(WebSocketsSansIOProtocol):
+    """One WebSocket; uvicorn's own would log each refusal that was answered in full as a failure of ours."""
+
+    async def send(self, message: Any) -> None:
+        await super().send(message)
+        self.handshake_complete = self.handshake_complete or self.close_sent

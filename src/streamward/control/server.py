@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator
 import uvicorn
 from starlette.types import ASGIApp
 
-from streamward.control.http import BoundedHttp
+from streamward.control.http import BoundedHttp, QuietSocket
 from streamward.model.errors import StreamwardError
 
+MAX_MESSAGE = 4096  # bytes that a client may say over a WebSocket, where nobody listens to it
 GRACE = 3  # seconds for calls under way when a stop is asked for
 
 
@@ -49,7 +50,8 @@ class HttpServer(uvicorn.Server):
                 app,
                 http=BoundedHttp,
                 loop="none",
-                ws="none",
+                ws=QuietSocket,
+                ws_max_size=MAX_MESSAGE,
                 lifespan="off",
                 access_log=False,
                 log_config=None,

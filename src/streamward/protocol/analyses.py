@@ -26,7 +26,7 @@ class KindSeen(Message, frozen=True):
 class RecentQuery(Message, frozen=True):
     """Viewer asks for a part of a listing, the newest first; answered by the page of that listing."""
 
-    camera_id: Id | None = None
+    camera_uuid: Id | None = None
     limit: Limit = 100
     cursor: Cursor | None = None
 
@@ -36,7 +36,7 @@ class AnalysisDetails(Message, frozen=True):
 
     batch_id: str
     tenant_id: str
-    camera_id: str
+    camera_uuid: str
     analyst: str
     analysed_at: datetime
     summary: str
@@ -60,7 +60,7 @@ def analysis_details(record: AnalysisRecord) -> AnalysisDetails:
     return AnalysisDetails(
         batch_id=kept.batch_id,
         tenant_id=kept.tenant_id,
-        camera_id=kept.camera_id,
+        camera_uuid=kept.camera_id,
         analyst=kept.analyst,
         analysed_at=record.at,
         summary=kept.summary,

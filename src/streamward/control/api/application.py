@@ -1,6 +1,7 @@
 """The HTTP application: every route over one store, with nothing started and nothing opened."""
 
 import functools
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
@@ -11,10 +12,12 @@ from starlette.routing import Match, Route
 from streamward import __version__
 from streamward.control.admission import Admission
 from streamward.control.api.audit import add_audit
+from streamward.control.api.batching import add_batching
 from streamward.control.api.cameras import add_camera_edits, add_camera_sources, add_cameras
 from streamward.control.api.changes import add_changes
 from streamward.control.api.dials import add_dials
 from streamward.control.api.edge import Edge
+from streamward.control.api.events import Lobby, add_events
 from streamward.control.api.health import add_health
 from streamward.control.api.identities import (
     add_admission,
@@ -28,6 +31,7 @@ from streamward.control.api.leases import add_leases
 from streamward.control.api.logins import add_logins
 from streamward.control.api.openapi import document
 from streamward.control.api.problems import plain_problem, problem_response
+from streamward.control.api.records import add_records
 from streamward.control.api.routing import Routes
 from streamward.control.api.runners import add_runners
 from streamward.control.api.sites import add_sites
@@ -38,11 +42,14 @@ from streamward.control.api.wait import add_wait
 from streamward.control.clerk import Clerk
 from streamward.control.courier import SourceCourier
 from streamward.control.cursor import Cursors
+from streamward.control.feed import Feed
 from streamward.control.importing import Importer
 from streamward.control.leasing import LeaseService
 from streamward.control.metrics import Metrics
 from streamward.control.registrar import Registrar
 from streamward.control.trust import Trust
+from streamward.insight.database import Insight
+from streamward.insight.rules import Rules
 from streamward.leases.store import Store
 from streamward.model.vault import CredentialVault
 from streamward.runtime.bell import Bell
@@ -52,8 +59,17 @@ from streamward.runtime.journal import Journal
 _ABOUT = "Who may process which camera: leases, dial budgets, runners. Errors are RFC 9457 problem details."
 
 
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """What one database holds: who may process what, and what was seen."""
+
+    store: Store
+    insight: Insight
+    rules: Rules = field(default_factory=Rules)  # of batches, for tenants that want nothing else
+
+
 def create_app(
-    store: Store,
+    holdings: Holdings,
     *,
     bell: Bell,
     journal: Journal,
@@ -61,7 +77,7 @@ def create_app(
     vault: CredentialVault,
     clock: Clock,
 ) -> FastAPI:
-    """The application over a store, which its caller opens and closes."""
+    """The application over a database, which its caller opens and closes."""
     app = FastAPI(
         title="Streamward control plane",
         version=__version__,
@@ -70,7 +86,7 @@ def create_app(
         redoc_url=None,
         redirect_slashes=False,
     )
-    metrics = Metrics(clock=clock)
+    store, metrics = holdings.store, Metrics(clock=clock)
     journal.subscribe(metrics.note)
     courier = SourceCourier(vault, journal)
     service = LeaseService(store, journal, courier=courier)
@@ -88,10 +104,9 @@ def create_app(
     add_runners(routes, store, service=service, clerk=clerk, mint=trust.mint)
     add_dials(routes, store, journal=journal)
     add_logins(routes, store, journal=journal, digest_keys=functools.partial(trust.check.derive, "login"))
-    add_sites(routes, store, clerk=clerk, cursors=cursors)
-    add_tenants(routes, store, clerk=clerk, cursors=cursors)
-    add_audit(routes, store, cursors=cursors)
+    _add_places(routes, store, clerk=clerk, cursors=cursors)
     _add_identities(routes, store, trust=trust, clerk=clerk, cursors=cursors, clock=clock)
+    _add_insight(routes, holdings, lobby=_lobby(holdings, bell, journal), cursors=cursors)
     add_streams(routes, store)
     add_wait(routes, bell)
     add_health(routes, store, metrics=metrics)
@@ -99,6 +114,12 @@ def create_app(
     app.add_exception_handler(HTTPException, _unrouted)
     app.add_middleware(Edge, clock=clock, meter=metrics)
     return app
+
+
+def _add_places(routes: Routes, store: Store, *, clerk: Clerk, cursors: Cursors) -> None:
+    add_sites(routes, store, clerk=clerk, cursors=cursors)
+    add_tenants(routes, store, clerk=clerk, cursors=cursors)
+    add_audit(routes, store, cursors=cursors)
 
 
 def _add_identities(
@@ -111,6 +132,16 @@ def _add_identities(
     add_identity_changes(routes, store, admission=admission, clerk=clerk, standing=trust.standing)
     add_revocation(routes, admission, standing=trust.standing)
     add_tenant_removal(routes, store, clerk=clerk, admission=admission, standing=trust.standing)
+
+
+def _add_insight(routes: Routes, holdings: Holdings, *, lobby: Lobby, cursors: Cursors) -> None:
+    add_events(routes, lobby)
+    add_records(routes, holdings.insight, cursors=cursors)
+    add_batching(routes, holdings.insight.rules, rules=holdings.rules)
+
+
+def _lobby(holdings: Holdings, bell: Bell, journal: Journal) -> Lobby:
+    return Lobby(Feed(holdings.insight.broadcasts, journal=journal), bell, journal)
 
 
 def _document(app: FastAPI, routes: Routes) -> None:

@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from streamward.protocol.fields import ClearText, Id
+from streamward.protocol.listening import MEDIA_TYPE as EVENTS
 from streamward.protocol.problem import MEDIA_TYPE, Problem
 
 _REF = "#/components/schemas/{name}"
@@ -42,6 +43,13 @@ _HEADERS: dict[str, dict[str, Any]] = {
         "description": "The caller's name for this creation: repeated within a day, it creates nothing twice",
         "schema": {"type": "string", "pattern": "^[\\x21-\\x7e]{1,128}$"},
     },
+    "last_event_id": {
+        "name": "Last-Event-ID",
+        "in": "header",
+        "required": False,
+        "description": "The id of the last event that was read, as browsers send it; wins over `after`",
+        "schema": {"type": "string"},
+    },
 }
 
 
@@ -66,8 +74,9 @@ class Schemas:
         return {**told, "headers": {"ETag": _ETAG}} if is_tagged else told
 
     def file(self, media_types: Iterable[str]) -> dict[str, Any]:
-        """A file, whose lines this document does not describe."""
-        return {"content": {media_type: {"schema": {"type": "string"}} for media_type in media_types}}
+        """A file, whose lines this document does not describe, nor the events of a stream."""
+        forms = {media_type: {} if media_type == EVENTS else {"type": "string"} for media_type in media_types}
+        return {"content": {media_type: {"schema": form} for media_type, form in forms.items()}}
 
     def refusals(self, sentences: dict[int, str]) -> dict[int | str, dict[str, Any]]:
         """What a route may refuse, by status; an empty sentence is the status's own phrase."""

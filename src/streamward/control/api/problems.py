@@ -10,6 +10,7 @@ from fastapi import Response
 
 from streamward.control.admission import AssertionRefused, ClocksApart
 from streamward.control.cursor import CursorRefused
+from streamward.control.feed import TooManyListen
 from streamward.control.gate import Crowded
 from streamward.control.tags import PreconditionFailed
 from streamward.control.tokens import TokenFault, TokenRefused
@@ -103,13 +104,14 @@ ANSWERS: dict[type[StreamwardError], tuple[int, str]] = {
     NetworkRefused: (422, "malformed-network"),
     SourceUrlRefused: (422, "url"),
     PreconditionMissing: (428, "if-match-missing"),
+    TooManyListen: (429, "too-many-listeners"),
     Crowded: (503, "crowded"),
     StoreUnavailable: (503, "store-unavailable"),
 }
 INTERNAL = Problem(
     title="Internal Server Error", status=500, detail="the control plane failed on this call", reason="internal"
 )
-_RETRY_IN_MS: dict[type[StreamwardError], int] = {Crowded: 1000, StoreUnavailable: 1000}
+_RETRY_IN_MS: dict[type[StreamwardError], int] = {Crowded: 1000, StoreUnavailable: 1000, TooManyListen: 10_000}
 
 
 def problem_of(error: StreamwardError) -> Problem:

@@ -6,7 +6,8 @@
 
 `caller` is who bears the token, `author` the same as one who makes a change, `seen` from where the call comes, whoever
 makes it, `message` the body, `query` the query string, `if_match` and `once_key` the headers of conditional edits and
-of creations that may be repeated, `upload` a file; any other parameter is an id in the path. All are checked before the
+of creations that may be repeated, `last_event_id` how far a stream was read, `upload` a file, `recheck` a function that
+raises what is wrong with the token by then; any other parameter is an id in the path. All are checked before the
 function runs, the token first: nothing is read for somebody unknown. A function that gives `Streamed` answers with a
 file, part by part.
 """
@@ -20,7 +21,7 @@ from typing import Any, Generic, TypedDict, TypeVar, Unpack, get_args, get_origi
 
 from fastapi import FastAPI, Request, Response
 from fastapi.routing import APIRoute
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.responses import StreamingResponse
 
 from streamward.control.api.edge import request_id
@@ -45,7 +46,8 @@ from streamward.protocol.problem import Problem
 
 Answering = Callable[..., Awaitable[Any]]
 H = TypeVar("H", bound=Answering)
-_NOT_IDS = {"caller", "author", "seen", "message", "query", "if_match", "once_key", "upload"}
+_HEADERS = ("if_match", "once_key", "last_event_id")
+_NOT_IDS = {"caller", "author", "seen", "message", "query", "upload", "recheck", *_HEADERS}
 _ONCE_KEY = re.compile(r"[\x21-\x7e]{1,128}")
 
 T = TypeVar("T")
@@ -143,11 +145,12 @@ class Signature:
         self.wants_caller = "caller" in kinds
         self.wants_author = "author" in kinds
         self.wants_seen = "seen" in kinds
+        self.wants_recheck = "recheck" in kinds
         given = get_args(taken.return_annotation) or (taken.return_annotation,)
         answers = [kind for kind in given if kind not in (Problem, Response)]
         self.is_tagged = bool(answers) and get_origin(answers[0]) is Tagged
         self.answer = get_args(answers[0])[0] if self.is_tagged else next(iter(answers), None)
-        self.headers = tuple(name for name in ("if_match", "once_key") if name in kinds)
+        self.headers = tuple(name for name in _HEADERS if name in kinds)
 
 
 class Routes:
@@ -173,6 +176,15 @@ class Routes:
     def delete(self, path: str, **told: Unpack[Told]) -> Callable[[H], H]:
         """A route that removes what is named."""
         return self._route("DELETE", path, Promise(**told))
+
+    def socket(self, path: str) -> Callable[[H], H]:
+        """A WebSocket, which admits by itself; the document has no word for these."""
+
+        def add(function: H) -> H:
+            self._app.router.add_websocket_route(path, function)
+            return function
+
+        return add
 
     def _route(self, method: str, path: str, promise: Promise) -> Callable[[H], H]:
         def add(function: H) -> H:
@@ -222,6 +234,8 @@ class Routes:
             arguments["if_match"] = _if_match(request)
         if "once_key" in signature.headers:
             arguments["once_key"] = _once_key(request)
+        if "last_event_id" in signature.headers:
+            arguments["last_event_id"] = _last_event_id(request)
         if signature.query is not None:
             arguments["query"] = decode_query(request.query_params.multi_items(), signature.query)
         if promise.takes:
@@ -234,17 +248,23 @@ class Routes:
 
     def _people(self, request: Request, signature: Signature, promise: Promise) -> dict[str, Any]:
         """Who is calling, as the function wants to know it."""
+        told: dict[str, Any] = {}
+        if signature.wants_seen:
+            told["seen"] = Seen(client_address(request), request_id(request))
         if promise.access is Access.OPEN:
-            return {"seen": Seen(client_address(request), request_id(request))} if signature.wants_seen else {}
+            return told
         caller = self._admit(request, promise)
-        told = {"caller": caller} if signature.wants_caller else {}
+        if signature.wants_caller:
+            told["caller"] = caller
+        if signature.wants_recheck:
+            told["recheck"] = lambda: self._admit(request, promise)
         return told | ({"author": author(request, caller)} if signature.wants_author else {})
 
-    def _admit(self, request: Request, promise: Promise) -> Caller:
-        scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not token:
+    def admit(self, token: str | None, promise: Promise) -> Caller:
+        """Who bears a token, if that may do what a route promises."""
+        if not token:
             raise TokenRefused(TokenFault.MISSING)
-        caller = self._tokens.caller(token.strip(" "))
+        caller = self._tokens.caller(token)
         if not caller.role.covers(_ROLES.get(promise.access, caller.role)):
             raise RoleRefused(promise.access.value)
         if caller.only_releases and not promise.releases:
@@ -252,6 +272,9 @@ class Routes:
         if promise.of_all and caller.tenant_id is not None:
             raise RoleRefused(f"{promise.access.value} of the whole installation")
         return caller
+
+    def _admit(self, request: Request, promise: Promise) -> Caller:
+        return self.admit(bearer(request), promise)
 
     def _responses(self, signature: Signature, promise: Promise) -> dict[int | str, dict[str, Any]]:
         statuses = {500}
@@ -290,6 +313,12 @@ class _BareRoute(APIRoute):
         return endpoint
 
 
+def bearer(request: HTTPConnection) -> str | None:
+    """The token in a call's header."""
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip(" ") if scheme.lower() == "bearer" else None
+
+
 def author(request: Request, caller: Caller) -> Author:
     """Who makes a change by this call, and from where."""
     return Author(
@@ -301,7 +330,7 @@ def author(request: Request, caller: Caller) -> Author:
     )
 
 
-def client_address(request: Request) -> str:
+def client_address(request: HTTPConnection) -> str:
     """The peer of the connection; what a proxy says of others is not trusted."""
     return request.client.host if request.client is not None else "-"
 
@@ -318,6 +347,12 @@ def _once_key(request: Request) -> str | None:
     if given is not None and not _ONCE_KEY.fullmatch(given):
         raise MalformedOnceKey
     return given
+
+
+def _last_event_id(request: Request) -> int | None:
+    """What a browser sends when it comes again; one that is no number of ours counts as none."""
+    given = request.headers.get("last-event-id", "")
+    return int(given) if given.isdecimal() and len(given) < 19 else None
 
 
 async def _json(request: Request, promise: Promise) -> bytes:

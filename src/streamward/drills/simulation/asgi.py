@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from streamward.control.api.application import create_app
+from streamward.control.api.application import Holdings, create_app
 from streamward.control.keys import new_keyring
 from streamward.control.standing import KnownStanding
 from streamward.control.tokens import Everyone, TokenCheck, TokenMint
@@ -14,7 +14,8 @@ from streamward.control.trust import Trust
 from streamward.drills.simulation.control import VAULT, Endpoint, drive
 from streamward.drills.simulation.events import EPOCH
 from streamward.drills.simulation.world import Parts
-from streamward.drivers.memory import MemoryStore
+from streamward.drivers.memory import MemoryInsight, MemoryStore
+from streamward.insight.rules import Rules
 from streamward.model.identity import Caller
 from streamward.model.ids import Incarnation, RunnerId
 from streamward.protocol import codec
@@ -47,7 +48,7 @@ class AsgiEndpoint:
 
     def __init__(self, store: MemoryStore, journal: Journal) -> None:
         self._app = create_app(
-            store,
+            Holdings(store, MemoryInsight(store.database, rules=Rules())),
             bell=Bell("asgi"),
             journal=journal,
             trust=Trust(TokenCheck(KEYRING, clock=CLOCK, standing=Everyone()), MINT, KnownStanding(store, clock=CLOCK)),

@@ -30,6 +30,7 @@ class MemoryStore(
     statements = 0
 
     def __init__(self, database: MemoryDatabase, *, clock: Clock, bell: Bell, policies: Policies = BY_NAME) -> None:
+        self.database = database
         MemoryLeases.__init__(self, database, clock=clock, bell=bell, policies=policies)
         MemoryLeaseRecords.__init__(self, database)
         MemoryRunners.__init__(self, database, bell=bell)

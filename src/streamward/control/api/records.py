@@ -1,0 +1,83 @@
+"""What was seen, batched and said of it: the newest first."""
+
+from streamward.control.api.routing import Access, Routes
+from streamward.control.cursor import Cursors
+from streamward.control.listing import page_of
+from streamward.insight.batch import BatchId
+from streamward.insight.database import Insight
+from streamward.insight.records import AnalysisRecord, BatchRecord, DetectionRecord, Recent
+from streamward.model.identity import Caller
+from streamward.model.ids import CameraId
+from streamward.protocol.analyses import AnalysisPage, RecentQuery, analysis_details
+from streamward.protocol.problem import Problem
+from streamward.protocol.records import BatchPage, DetectionPage, WholeBatch, batch_details, detection_details
+
+UNKNOWN = Problem(title="Not Found", status=404, detail="there is no such batch", reason="batch-unknown")
+_BAD_CURSOR = {400: "The cursor is not one of this listing"}
+
+
+def add_records(routes: Routes, insight: Insight, *, cursors: Cursors) -> None:
+    """Adds the routes that read detections, batches and analyses."""
+    _add_batches(routes, insight, cursors)
+
+    @routes.get("/v1/detections", access=Access.VIEWER, refuses=_BAD_CURSOR)
+    async def list_detections(caller: Caller, query: RecentQuery) -> DetectionPage:
+        """Lists stored detections, the newest first."""
+
+        async def fetch(before: str | None, limit: int) -> list[DetectionRecord]:
+            return await insight.records.detections(_wanted(caller, query, before, limit))
+
+        filters = _filters("detections", caller, query)
+        found, cursor = await page_of(query, fetch, cursors=cursors, filters=filters, key=lambda row: row.detection_id)
+        return DetectionPage(items=[detection_details(row) for row in found], next_cursor=cursor)
+
+    @routes.get("/v1/analyses", access=Access.VIEWER, refuses=_BAD_CURSOR)
+    async def list_analyses(caller: Caller, query: RecentQuery) -> AnalysisPage:
+        """Lists what was said of batches, the newest first."""
+
+        async def fetch(before: str | None, limit: int) -> list[AnalysisRecord]:
+            return await insight.analyses.page(_wanted(caller, query, before, limit))
+
+        filters = _filters("analyses", caller, query)
+        found, cursor = await page_of(query, fetch, cursors=cursors, filters=filters, key=lambda row: row.position)
+        return AnalysisPage(items=[analysis_details(row) for row in found], next_cursor=cursor)
+
+
+def _add_batches(routes: Routes, insight: Insight, cursors: Cursors) -> None:
+    @routes.get("/v1/batches", access=Access.VIEWER, refuses=_BAD_CURSOR)
+    async def list_batches(caller: Caller, query: RecentQuery) -> BatchPage:
+        """Lists closed batches, the newest first."""
+
+        async def fetch(before: str | None, limit: int) -> list[BatchRecord]:
+            return await insight.records.batches(_wanted(caller, query, before, limit))
+
+        filters = _filters("batches", caller, query)
+        found, cursor = await page_of(query, fetch, cursors=cursors, filters=filters, key=lambda row: row.position)
+        return BatchPage(items=[batch_details(row) for row in found], next_cursor=cursor)
+
+    @routes.get("/v1/batches/{batch_id}", access=Access.VIEWER, refuses={404: "There is no such batch"})
+    async def get_batch(caller: Caller, batch_id: str) -> WholeBatch | Problem:
+        """Tells a batch with its detections and what was said of it."""
+        record = await insight.records.find_batch(BatchId(batch_id), scope=caller.tenant_id)
+        if record is None:
+            return UNKNOWN
+        seen = await insight.records.detections_of(BatchId(batch_id), scope=caller.tenant_id)
+        said = await insight.analyses.find(BatchId(batch_id), scope=caller.tenant_id)
+        return WholeBatch(
+            batch=batch_details(record),
+            detections=[detection_details(row) for row in seen],
+            analysis=None if said is None else analysis_details(said),
+        )
+
+
+def _wanted(caller: Caller, query: RecentQuery, before: str | None, limit: int) -> Recent:
+    return Recent(
+        scope=caller.tenant_id,
+        camera_id=None if query.camera_uuid is None else CameraId(query.camera_uuid),
+        before=None if before is None else int(before),
+        limit=limit,
+    )
+
+
+def _filters(listing: str, caller: Caller, query: RecentQuery) -> list[str | None]:
+    return [listing, caller.tenant_id, query.camera_uuid]
