@@ -5,7 +5,7 @@
 -- Two statements, each with a view of its own: what was granted during a wait is seen. Renewals go on all the time.
 CREATE FUNCTION grants_of(cameras text[], generations bigint[], may_wait boolean)
 RETURNS TABLE (place integer, runner_id text, incarnation text, next_at timestamptz, is_busy boolean)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
     held text[];
