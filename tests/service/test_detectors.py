@@ -10,6 +10,7 @@ from streamward.drivers.detectors.loading import DEFAULT_SIZE, FunctionDetector
 from streamward.drivers.detectors.loading import load_detector as load_by_name
 from streamward.drivers.detectors.motion import MotionDetector
 from streamward.model.detection import Box, Detection
+from streamward.protocol.shards import ModelsAt
 from streamward.vision.detector import AnswerUnusable, Detector, DetectorUnusable, Size, for_camera
 
 MODULE = """
@@ -45,7 +46,7 @@ OFFERED = "[streamward.detectors]\noffered = anybodys_detectors:find\n"
 
 
 def load_detector(name: str) -> Detector:
-    return load_by_name(name, Path("none"))
+    return load_by_name(name, ModelsAt(folder="none"))
 
 
 @pytest.fixture(autouse=True)

@@ -10,6 +10,7 @@ import pytest
 from streamward.drivers.detectors import loading, model_file
 from streamward.drivers.detectors.loading import load_detector
 from streamward.model.detection import Box, Detection
+from streamward.protocol.shards import ModelsAt
 from streamward.vision.detector import DetectorUnusable, Size
 from tests.support import onnx_files
 from tests.support.onnx_files import a_model, more_outputs, weights_elsewhere
@@ -31,7 +32,7 @@ def models(tmp_path: Path) -> Path:
 
 def refusal(name: str, models: Path) -> str:
     with pytest.raises(DetectorUnusable) as refused:
-        load_detector(name, models)
+        load_detector(name, ModelsAt(folder=str(models)))
     return refused.value.why
 
 
@@ -40,20 +41,20 @@ def test_a_model_is_a_detector_by_its_name_its_path_and_its_folder(models: Path)
     for place in ("yard.onnx", "mine/anything.onnx"):
         (models / place).write_bytes(GOOD)
     for name in ("yard", "mine", str(models / "yard.onnx"), str(models / "mine")):
-        detector = load_detector(name, models)
+        detector = load_detector(name, ModelsAt(folder=str(models)))
         assert (detector.size, detector.keeps_shape) == (Size(32, 32), True)
         assert detector.detect(PICTURE) == (CAR,)
 
 
 def test_a_file_that_passed_its_trial_is_not_tried_again(models: Path):
     (models / "yard.onnx").write_bytes(GOOD)
-    load_detector("yard", models)
+    load_detector("yard", ModelsAt(folder=str(models)))
     assert [each.name for each in (models / ".tried").iterdir()] == [model_file.digest_of(GOOD)]
 
 
 def test_a_model_that_takes_any_size_is_shown_640_across(models: Path):
     (models / "any.onnx").write_bytes(a_model({"output0": YOLO}, picture=("n", 3, "h", "w"), names=NAMES))
-    detector = load_detector("any", models)
+    detector = load_detector("any", ModelsAt(folder=str(models)))
     assert detector.size == Size(640, 640)
     assert detector.detect(np.zeros((360, 640, 3), np.uint8)) == (CAR,)
 
@@ -67,13 +68,13 @@ def test_an_ssd_head_is_known_by_the_names_of_its_outputs(models: Path, prefix: 
         f"{prefix}classes": np.array([[1]], np.int64),
     }
     (models / "ssd.onnx").write_bytes(a_model(outputs, names=NAMES))
-    assert load_detector("ssd", models).detect(PICTURE) == (CAR,)
+    assert load_detector("ssd", ModelsAt(folder=str(models))).detect(PICTURE) == (CAR,)
 
 
 @pytest.mark.parametrize("names", [None, "__import__('os').abort()", "[" * 5000, "7"])
 def test_names_that_are_none_are_not_believed(models: Path, names: str | None):
     (models / "odd.onnx").write_bytes(a_model({"output0": YOLO}, names=names))
-    (seen,) = load_detector("odd", models).detect(PICTURE)
+    (seen,) = load_detector("odd", ModelsAt(folder=str(models))).detect(PICTURE)
     assert seen.label == "class 1"
 
 
@@ -149,4 +150,4 @@ def test_a_path_that_leads_to_no_model_is_refused(models: Path, name: str, why: 
 def test_a_file_too_large_is_not_even_read(models: Path):
     with (models / "large.onnx").open("wb") as file:
         file.truncate(model_file.LARGEST + 1)
-    assert refusal("large", models) == "it has 512 MiB, and 512 are the most"
+    assert refusal("large", models) == "it has 576 MiB, and 576 are the most"

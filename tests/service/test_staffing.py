@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from streamward.protocol import codec, worker_link
+from streamward.protocol.shards import ModelsAt
 from streamward.protocol.spawning import Exited
 from streamward.protocol.worker_link import Warm, Warmed
 from streamward.runner.spawner import SpawnRefused
@@ -19,7 +20,7 @@ async def asked(host: Host) -> Channel:
         await asyncio.sleep(0)
     end = await Channel.over(host.nursery.ends[1])
     order = worker_link.read_order(await end.receive() or b"")
-    assert order == Warm(detector="colour", models="data/models")
+    assert order == Warm(detector="colour", models=ModelsAt())
     return end
 
 

@@ -18,6 +18,7 @@ from streamward.drivers.decoder import DecodedFrame
 from streamward.drivers.detectors.loading import load_detector
 from streamward.protocol import codec
 from streamward.protocol.events import BATCHER, DetectionEvent, SeenThing, seen_thing
+from streamward.protocol.shards import ModelsAt
 from streamward.vision.detector import enlarged, shown_size
 from tests.support.films import a_cut
 from tests.support.labs import Plant, bus_of, plant
@@ -44,7 +45,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory, film: Path) -> Iterator[Plant]
 
 def looked_at(file: Path, first: int, last: int) -> list[list[SeenThing]]:
     """What the model sees in each picture of a file, without anything of ours but its scaling."""
-    detector, reformatter, seen = load_detector(MODEL, the_model(MODEL)), VideoReformatter(), []
+    detector, reformatter, seen = load_detector(MODEL, ModelsAt(folder=str(the_model(MODEL)))), VideoReformatter(), []
     with av.open(str(file)) as opened:
         for decoded in islice(opened.decode(video=0), first, last):
             frame = DecodedFrame(decoded, reformatter)
@@ -87,7 +88,7 @@ async def events_of(lab: Plant, truth: list[list[SeenThing]]) -> dict[int, Detec
 async def test_events_name_what_the_model_sees_in_the_file(lab: Plant, film: Path) -> None:
     truth = looked_at(film, 0, LAST - FIRST)
     original = looked_at(the_clip(), FIRST, LAST)
-    config = lab.config(detector=MODEL, models=str(the_model(MODEL)), max_fps=30)
+    config = lab.config(detector=MODEL, models={"folder": str(the_model(MODEL))}, max_fps=30)
     with lab.worker(config):
         found = await events_of(lab, truth)
     assert -1 not in found, f"an event that is of no picture: {found[-1].detections}"

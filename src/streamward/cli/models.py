@@ -5,9 +5,14 @@ from typing import Annotated, Any
 
 import typer
 
+from streamward.cli import bundles
 from streamward.cli.options import AsJson, group
 
-app = group("Lists, fetches, tries and measures models for detectors.")
+app = group("Lists, fetches, tries, measures and signs models for detectors.")
+app.command("new-key")(bundles.new_key)
+app.command("sign")(bundles.sign)
+app.command("verify")(bundles.verify)
+app.command("install")(bundles.install)
 
 Picture = Annotated[
     Path, typer.Option("--image", metavar="FILE", help="A picture, or a clip whose first one is taken.")
@@ -164,6 +169,15 @@ def _shelf() -> Any:
 
 def _detector(name: str) -> Any:
     from streamward.drivers.detectors.loading import load_detector
+
+    return load_detector(name, _models())
+
+
+def _models() -> Any:
+    from streamward.drivers.detectors.bundle import public_key_in
+    from streamward.protocol.shards import ModelsAt
     from streamward.settings import load
 
-    return load_detector(name, load().models_folder)
+    settings = load()
+    key = None if settings.models_key is None else public_key_in(settings.models_key)
+    return ModelsAt(folder=str(settings.models_folder), key=key)

@@ -1,5 +1,6 @@
 """One picture out of a file, as a camera's is: to try detectors on."""
 
+import io
 from pathlib import Path
 
 import av
@@ -13,28 +14,36 @@ LARGEST = 64 << 20  # bytes
 
 
 class PictureUnusable(StreamwardError):
-    """A file that shows nothing."""
+    """Something that shows nothing."""
 
-    def __init__(self, file: Path, why: str) -> None:
-        super().__init__(file, why)
-        self.file = file
+    def __init__(self, why: str, file: Path | None = None) -> None:
+        super().__init__(why, file)
         self.why = why
+        self.file = file
 
     def __str__(self) -> str:
-        return f"cannot show {self.file}: {self.why}"
+        return f"cannot show {self.file or 'the picture'}: {self.why}"
 
 
 def read_picture(file: Path) -> DecodedFrame:
-    """The picture, or the first of a clip; the file is opened by us, so that nothing in it can name another."""
+    """The picture in a file, or the first of a clip; raises PictureUnusable."""
     try:
         if file.stat().st_size > LARGEST:
-            raise PictureUnusable(file, f"it has more than {LARGEST >> 20} MiB")
-        with file.open("rb") as content, av.open(content, "r") as container:
-            frame = next(iter(container.decode(video=0)), None)
-    except (FFmpegError, IndexError, StopIteration) as error:
-        raise PictureUnusable(file, "it is no picture that can be read") from error
+            raise PictureUnusable(f"it has more than {LARGEST >> 20} MiB", file)
+        return picture_in(file.read_bytes())
+    except PictureUnusable as error:
+        raise PictureUnusable(error.why, file) from error
     except OSError as error:
-        raise PictureUnusable(file, (error.strerror or str(error)).lower()) from error
+        raise PictureUnusable((error.strerror or str(error)).lower(), file) from error
+
+
+def picture_in(content: bytes) -> DecodedFrame:
+    """The same out of a file's content, so that nothing in it can name another file; raises PictureUnusable."""
+    try:
+        with av.open(io.BytesIO(content), "r") as container:
+            frame = next(iter(container.decode(video=0)), None)
+    except (FFmpegError, IndexError) as error:
+        raise PictureUnusable("it is no picture that can be read") from error
     if frame is None:
-        raise PictureUnusable(file, "it is no picture that can be read")
+        raise PictureUnusable("it is no picture that can be read")
     return DecodedFrame(frame, VideoReformatter())

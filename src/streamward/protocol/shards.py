@@ -116,6 +116,13 @@ class ControlPlane(Message, frozen=True):
     ca_file: str | None = None  # certificates that are trusted; null: the system's
 
 
+class ModelsAt(Message, frozen=True):
+    """Where models lie, and by whose key they must be signed: the public half, in base64; null: nobody's."""
+
+    folder: str = "data/models"
+    key: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]{43}$(?!\n)")] | None = None
+
+
 class Telemetry(Message, frozen=True):
     """How often things are told."""
 
@@ -148,7 +155,7 @@ class ShardConfig(Message, frozen=True):
     readiness_quorum_pct: Annotated[int, msgspec.Meta(ge=1, le=100)] = 80
     grace_timeout_s: Annotated[float, msgspec.Meta(gt=0, le=600)] = 10.0
     data: str = "data"  # folder of spools and, without a broker, of the event bus
-    models: str = "data/models"  # folder of model files
+    models: ModelsAt = ModelsAt()
     spool_bytes: Annotated[int, msgspec.Meta(ge=1 << 20, le=1 << 40)] = 256 << 20
     port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 0  # of its HTTP on loopback; 0: any that is free
     api_secret: ClearText | None = None  # by which it may be drained over HTTP; null: one is made

@@ -21,7 +21,7 @@ from streamward.protocol import codec
 from streamward.protocol.events import StreamFailed
 from streamward.protocol.fields import Id, Instant, Message, Version
 from streamward.protocol.logins import AnsweredLogin, NamedLogin, ToldLogin
-from streamward.protocol.shards import DetectorName, ShardConfig, Source
+from streamward.protocol.shards import DetectorName, ModelsAt, ShardConfig, Source
 from streamward.protocol.streams import StreamReport
 
 
@@ -52,7 +52,7 @@ class Warm(Message, frozen=True, tag="warm"):
     """Manager: load this detector, for a shard will come; answered by Warmed."""
 
     detector: DetectorName
-    models: str  # folder of model files
+    models: ModelsAt
 
 
 class Begin(Message, frozen=True, tag="begin"):

@@ -38,6 +38,22 @@ class StreamEnded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSwapped:
+    """Another version of a model looks at its cameras, from one frame to the next."""
+
+    detector: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelNotSwapped:
+    """Another version of a model is of no use, and the one before goes on."""
+
+    detector: str
+    error: StreamwardError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EventNotKept:
     """An event is so large that neither bus nor store takes it: it is lost, and counted."""
 

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from streamward.drivers.buses import open_bus
 from streamward.drivers.control_plane import ControlPlane
+from streamward.drivers.detectors.bundle import public_key_in
 from streamward.drivers.key_pair import StoredIdentity
 from streamward.drivers.objects import open_store
 from streamward.leases.holder import Holder, HolderSpec
@@ -311,7 +312,10 @@ def _template(around: _Around) -> shards.ShardConfig:
         readiness_quorum_pct=settings.readiness_quorum_pct,
         grace_timeout_s=settings.runner.grace_s,
         data=str(settings.data.absolute()),
-        models=str(settings.models_folder.absolute()),
+        models=shards.ModelsAt(
+            folder=str(settings.models_folder.absolute()),
+            key=None if settings.models_key is None else public_key_in(settings.models_key),
+        ),
         log=shards.LogLines(format=settings.log.format, level=settings.log.level),
     )
 

@@ -6,7 +6,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 from streamward.model.status import StreamState
 from streamward.model.stream_error import StreamErrorCode
-from streamward.runner.facts import EventNotKept, LeasesRenewed
+from streamward.runner.facts import EventNotKept, LeasesRenewed, ModelNotSwapped, ModelSwapped
 from streamward.runtime.outbox import MessagesPublished, RecordsGaveWay
 from streamward.vision.stream import Condition
 
@@ -35,6 +35,8 @@ class WorkerMetrics:
         self._lost = Counter("events_lost", "Events that gave way in a full spool", registry=every)
         self._spool = Gauge("spool_bytes", "What waits for the bus", registry=every)
         self._renewal = Gauge("lease_renew_rtt_seconds", "How long the last renewal took", registry=every)
+        swaps = Counter("model_swaps", "Newer versions of models, by what became of them", ("result",), registry=every)
+        self._swapped, self._not_swapped = swaps.labels("used"), swaps.labels("refused")
         pipeline = Gauge("pipeline_fps", "Frames looked at a second", ("runner_id", "shard_id"), registry=every)
         self._pipeline = pipeline.labels(runner_id=runner_id, shard_id=shard_id)
 
@@ -79,6 +81,10 @@ class WorkerMetrics:
                 self._lost.inc(count)
             case EventNotKept():
                 self._lost.inc()
+            case ModelSwapped():
+                self._swapped.inc()
+            case ModelNotSwapped():
+                self._not_swapped.inc()
             case LeasesRenewed(duration_ms=duration_ms):
                 self._renewal.set(duration_ms / 1000)
 

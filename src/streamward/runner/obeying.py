@@ -5,14 +5,13 @@ When the channel ends, so does the Worker; cameras whose lease is not fed in tim
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from pathlib import Path
 from typing import Protocol
 
 from streamward.leases.redialing import Pace
 from streamward.model.ids import CameraId, SiteId
 from streamward.protocol import codec, worker_link
 from streamward.protocol.events import StreamFailed
-from streamward.protocol.shards import ShardConfig, Source
+from streamward.protocol.shards import ModelsAt, ShardConfig, Source
 from streamward.protocol.streams import StreamReport
 from streamward.protocol.worker_link import (
     Add,
@@ -36,7 +35,7 @@ from streamward.vision.detector import DetectorUnusable
 
 TELL_EVERY = 0.2  # seconds
 SILENT_AT_MOST = 1.0  # seconds: who says nothing is stuck
-Load = Callable[[str, Path], object]  # a detector by its name and the folder of models; raises DetectorUnusable
+Load = Callable[[str, ModelsAt], object]  # a detector by its name; raises DetectorUnusable
 ORPHANED_FOR = 1.0  # seconds in which a Worker without a Manager ends its connections
 
 
@@ -181,9 +180,9 @@ async def first_order(channel: Channel, load: Load) -> ShardConfig | WorkerExit:
     return WorkerExit.ORPHANED
 
 
-def _problem(load: Load, detector: str, models: str) -> str | None:
+def _problem(load: Load, detector: str, models: ModelsAt) -> str | None:
     try:
-        load(detector, Path(models))
+        load(detector, models)
     except DetectorUnusable as error:
         return error.why
     return None

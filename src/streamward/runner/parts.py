@@ -14,6 +14,7 @@ from streamward.model.video import VideoCodec
 from streamward.protocol import events as wire
 from streamward.protocol.shards import Source
 from streamward.protocol.streams import StreamReport
+from streamward.runner.detectors import Newer, none_newer
 from streamward.runner.dialing import Host
 from streamward.runner.logins import Logins
 from streamward.runner.looking import Compare, nothing_differs
@@ -89,6 +90,7 @@ class WorkerParts:
     random: Random
     host: Callable[[Source], Host | None] = _nowhere  # None: on this one
     compare: Compare = nothing_differs  # sees movement, for cameras that are decoded by it
+    newer: Newer = none_newer  # versions of detectors that are in use
     watchdogs: Sequence[Watchdog] = ()  # whoever else wants to hear what the pipeline does
     board: Board | None = None  # where the camera that is being decoded is named, for when that ends the process
 

@@ -30,6 +30,7 @@ from streamward.runner.looking import looking_at
 from streamward.runner.metrics import WorkerMetrics
 from streamward.runner.parts import LastWord, WorkerParts
 from streamward.runner.pipeline import FrameDecoder, Pipeline
+from streamward.runner.renewing import Renewing
 from streamward.runner.watcher import Watcher, WatcherSpec
 from streamward.runtime.backoff import Backoff, BackoffSpec
 from streamward.vision.detector import for_camera
@@ -68,7 +69,8 @@ class Worker:
         own = hooks.Parts(on_frame=self._frame, on_seen=self._seen, on_trouble=self._troubled)
         self._hooks = hooks.Hooks(own, others=parts.watchdogs)
         self._pipeline = Pipeline(self._hooks, clock=parts.clock)
-        self._detectors = Detectors(parts.detector)
+        self._detectors = Detectors(parts.detector, parts.newer)
+        self.renewing = Renewing(self._detectors, self._pipeline.swap, journal=parts.journal)
         self.dialing = Dialing(clock=parts.clock, random=parts.random)
         self._expected = {CameraId(source.camera_uuid) for source in config.sources if not source.do_not_process}
         self._watched: dict[CameraId, _Watched] = {}

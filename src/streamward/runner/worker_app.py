@@ -30,7 +30,7 @@ from streamward.drivers.addresses import CameraAddress
 from streamward.drivers.buses import open_bus
 from streamward.drivers.control_plane import ControlPlane
 from streamward.drivers.decoder import decoder_for
-from streamward.drivers.detectors.loading import load_detector
+from streamward.drivers.detectors.loading import Renewals, load_detector
 from streamward.drivers.key_pair import StoredIdentity
 from streamward.drivers.movement import PictureComparer
 from streamward.drivers.objects import open_store
@@ -188,7 +188,7 @@ async def run_managed(end: socket.socket, *, board: Board | None = None) -> Work
 async def _working(shell: _Shell) -> AsyncIterator[_Working]:
     """A Worker at work."""
     config = shell.config
-    load_detector(config.detector, Path(config.models))  # before anything is begun: a shard without eyes is no shard
+    load_detector(config.detector, config.models)  # before anything is begun: a shard without eyes is no shard
     for source in config.sources:
         addresses.address(source)
     for each in (signal.SIGTERM, signal.SIGINT):
@@ -206,6 +206,7 @@ async def _working(shell: _Shell) -> AsyncIterator[_Working]:
         opened.push_async_callback(api.stop)
         pulse = Pulse(config, worker, sink, stamps=shell.stamps, clock=shell.clock)
         await opened.enter_async_context(Service("pulse", pulse, journal=shell.journal))
+        await opened.enter_async_context(Service("models", worker.renewing, journal=shell.journal))
         yield _Working(worker=worker, sink=sink, port=port, secret=secret)
 
 
@@ -275,7 +276,8 @@ def _parts(shell: _Shell, sink: BusSink) -> WorkerParts:
 
     return WorkerParts(
         clock=clock,
-        detector=partial(load_detector, models=Path(shell.config.models)),
+        detector=partial(load_detector, models=shell.config.models),
+        newer=Renewals(shell.config.models).newer,
         decoder=decoder_for,
         compare=PictureComparer,
         dial=dial,

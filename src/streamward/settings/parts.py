@@ -279,6 +279,10 @@ class Settings(BaseSettings):
     models: Annotated[
         Path | None, Field(description="Folder of models for detectors; without it `models` in the data folder")
     ] = None
+    models_key: Annotated[
+        Path | None,
+        Field(description="File with the public key in PEM that models must be signed by; without it they need not be"),
+    ] = None
     control: ControlSettings = ControlSettings()
     database: DatabaseSettings = DatabaseSettings()
     amqp: AmqpSettings = AmqpSettings()

@@ -62,6 +62,14 @@ class Detector(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewVersion:
+    """A detector that was made to take another one's place."""
+
+    detector: Detector
+    version: int
+
+
 @runtime_checkable
 class Remembering(Protocol):
     """A detector that goes by what it saw before, and so can serve one camera only."""

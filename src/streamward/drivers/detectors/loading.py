@@ -1,7 +1,7 @@
 """Detectors by their names: built in, offered by installed packages, models in files, and any Python function.
 
     colour, null                    built in; the latter sees nothing
-    <name>                          in the folder of models `<name>.onnx`, `<name>.tflite`, or a folder with one
+    <name>                          in the folder of models `<name>.bundle`, `.onnx` or `.tflite`, or a folder with one
     <name>                          an entry point of the group `streamward.detectors` in an installed package
     some/folder/model.onnx          that file, or the only model in that folder
     package.module:function         that function: a picture (height × width × 3, red, green and blue) → Detections
@@ -15,17 +15,21 @@ dot, colon nor slash.
 
 import importlib
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from streamward.drivers.detectors import model_file
 from streamward.drivers.detectors.colour import ColourDetector
+from streamward.drivers.detectors.model_file import Model, Stamp
 from streamward.drivers.detectors.refusal import ModelRefused
 from streamward.drivers.null import NullDetector
 from streamward.model.detection import Detections
-from streamward.vision.detector import Detector, DetectorUnusable, Size, checked
+from streamward.protocol.shards import ModelsAt
+from streamward.vision.detector import Detector, DetectorUnusable, NewVersion, Size, checked
+
+T = TypeVar("T")
 
 BUILT_IN: dict[str, Callable[[], Detector]] = {"colour": ColourDetector, "null": NullDetector}
 GROUP = "streamward.detectors"
@@ -57,13 +61,51 @@ class FunctionDetector:
         return checked(self._detect(image))
 
 
+class ModelDetector(FunctionDetector):
+    """One out of a file: of which version, if it was signed, and how the file stood."""
+
+    def __init__(self, name: str, made: Any, *, version: int | None, stamp: Stamp | None) -> None:
+        super().__init__(name, made)
+        self.version = version
+        self.stamp = stamp
+
+
 @cache
-def load_detector(name: str, models: Path) -> Detector:
+def load_detector(name: str, models: ModelsAt) -> Detector:
     """The detector of that name, loaded once for each process; raises DetectorUnusable."""
     if name in BUILT_IN:
         return BUILT_IN[name]()
+    return _told(name, partial(_detector, name, models))
+
+
+class Renewals:
+    """Looks whether a newer version of a model that is in use was put in its place; each file is judged once."""
+
+    def __init__(self, models: ModelsAt) -> None:
+        self._models = models
+        self._stamps: dict[str, Stamp | None] = {}
+
+    def newer(self, name: str, current: Detector) -> NewVersion | None:
+        """That version, ready for use, or None; raises DetectorUnusable, and the old one may go on."""
+        if not isinstance(current, ModelDetector) or current.version is None:
+            return None
+        return _told(name, partial(self._newer, name, current, current.version))
+
+    def _newer(self, name: str, current: ModelDetector, version: int) -> NewVersion | None:
+        file = model_file.find(name, Path(self._models.folder))
+        stamp = None if file is None else model_file.stamp_of(file)
+        if file is None or stamp == self._stamps.get(name, current.stamp):
+            return None
+        self._stamps[name] = stamp
+        newer = _from_file(file, self._models, above=version)
+        load_detector.cache_clear()  # it would keep the old one in memory
+        return NewVersion(detector=newer, version=newer.version or 0)
+
+
+def _told(name: str, load: Callable[[], T]) -> T:
+    """What somebody else's code loads; whatever it raises is one sentence."""
     try:
-        return _detector(name, models)
+        return load()
     except DetectorUnusable:
         raise
     except ModelRefused as error:
@@ -73,28 +115,34 @@ def load_detector(name: str, models: Path) -> Detector:
 
 
 def tried(file: Path, digest: str) -> str | None:
-    """Why a file is of no use, after it was loaded and shown a picture; what that does to this process, it does."""
+    """Why a file is of no use; what to find that out does to this process, it does."""
     try:
         content = model_file.read(file)
         if model_file.digest_of(content) != digest:
             return "it changed while it was tried"
-        _from_file(file, content)
+        return problem_of(model_file.unpacked(file, content, key=None))
     except ModelRefused as error:
         return error.why
-    except Exception as error:  # noqa: BLE001 - as above
+
+
+def problem_of(model: Model) -> str | None:
+    """Why a model is of no use, after it was loaded and shown a picture."""
+    try:
+        _from_content(model)
+    except ModelRefused as error:
+        return error.why
+    except Exception as error:  # noqa: BLE001 - as for what is loaded to be used
         return _sentence(error)
     return None
 
 
-def _detector(name: str, models: Path) -> Detector:
+def _detector(name: str, models: ModelsAt) -> Detector:
     module, _, path = name.partition(":")
     if path:
         return FunctionDetector(name, _instance(_attribute(module, path)))
-    file = model_file.find(name, models)
+    file = model_file.find(name, Path(models.folder))
     if file is not None:
-        content = model_file.read(file)
-        model_file.prove(file, content, proofs=models)
-        return _from_file(file, content)
+        return _from_file(file, models)
     found = _offered(name)
     if found is None:
         raise DetectorUnusable(
@@ -103,11 +151,23 @@ def _detector(name: str, models: Path) -> Detector:
     return FunctionDetector(name, _instance(found))
 
 
-def _from_file(file: Path, content: bytes) -> Detector:
-    make = _offered(file.suffix[1:])
+def _from_file(file: Path, models: ModelsAt, *, above: int | None = None) -> ModelDetector:
+    """The detector in a file; if a version runs already, only of a later one."""
+    stamp, content = model_file.stamp_of(file), model_file.read(file)
+    model = model_file.trusted(file, content, models)
+    if above is not None and (model.version or 0) <= above:
+        raise ModelRefused(f"version {model.version or 0} was put in its place, and {above} is running")
+    model_file.prove(file, content, proofs=Path(models.folder))
+    return _from_content(model, stamp)
+
+
+def _from_content(model: Model, stamp: Stamp | None = None) -> ModelDetector:
+    make = _offered(model.suffix)
     if make is None:
-        raise ModelRefused(f"no installed package reads files that end in {file.suffix or 'nothing'}")
-    return model_file.judged(FunctionDetector(file.name, make(content)))
+        raise ModelRefused(f"no installed package reads files that end in .{model.suffix}")
+    detector = ModelDetector(model.name, make(model.content), version=model.version, stamp=stamp)
+    model_file.judge(detector, model)
+    return detector
 
 
 def _attribute(module: str, path: str) -> Any:
