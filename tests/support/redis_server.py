@@ -130,6 +130,10 @@ async def asked(client: Redis, *commands: tuple[str | int, ...]) -> list[Any]:
         return list(await pipeline.execute())
 
 
+def is_installed() -> bool:
+    return all(map(shutil.which, (_PROGRAM, "setpriv")))
+
+
 @pytest.fixture(scope="session")
 def redis_server() -> Iterator[PrivateRedis]:
     """The session's server, for tests that let it live; started by the first that wants it."""
@@ -147,7 +151,7 @@ def mortal_redis() -> Iterator[PrivateRedis]:
 @contextlib.contextmanager
 def running(options: Mapping[str, str] = KEPT_NOWHERE) -> Iterator[PrivateRedis]:
     """A server while this lasts; without the package the test is skipped."""
-    if not all(map(shutil.which, (_PROGRAM, "setpriv"))):
+    if not is_installed():
         pytest.skip(f"Redis is not installed: no {_PROGRAM}, or no setpriv")
     server = PrivateRedis(options)
     try:

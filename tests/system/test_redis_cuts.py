@@ -107,7 +107,12 @@ async def forget(trial: Trial) -> Any:
 
 
 async def add_all(trial: Trial) -> Any:
-    offered = [trial.batcher.addition(sightings(2, first=21 + number), camera=f"cam-1{number}") for number in range(3)]
+    """So many of each camera that each goes by a call of its own."""
+    moments = [number / 100 for number in range(200)]
+    offered = [
+        trial.batcher.addition(sightings(*moments, first=1001 * number), camera=f"cam-{number}1")
+        for number in (1, 2, 3)
+    ]
     return await trial.batcher.index.add_all(offered, now=at(2))
 
 
@@ -184,6 +189,6 @@ async def test_of_many_cameras_each_is_added_or_not(redis_server: PrivateRedis, 
         trial = await Trial.prepared(site)
         await _cut(site, trial, add_all, asked=uncut.asked * done // 3)
         current = {key for key in await trial.look() if key.endswith(":current")}
-        assert current == {":batch:cam-1:current", *(f":batch:cam-1{number}:current" for number in range(done))}
+        assert current == {":batch:cam-1:current", *(f":batch:cam-{number + 1}1:current" for number in range(done))}
         assert await trial.call(add_all) == uncut.answer
         assert await trial.look() == uncut.after

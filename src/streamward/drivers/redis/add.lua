@@ -1,131 +1,173 @@
--- Puts detections of one camera where they belong, as `insight.batch.add` does.
--- KEYS 3…5: the camera's two lanes, and where its detections are.
--- ARGV 5…: camera, lane, window, idle, most; then of each detection its id, when it was made, and a name.
+-- Puts detections where they belong, as `insight.batch.add` does: of one camera after the other.
+-- ARGV 2…: of each camera its id, lane, window, idle, most, and how many; and of each detection its id, when it was
+-- made, and a name for a batch that opens for it.
 
-local camera, lane = ARGV[5], ARGV[6]
-local window, idle, most = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
-local lane_keys, places_key = { current = KEYS[3], aside = KEYS[4] }, KEYS[5]
-local FIRST, EACH = 10, 3
+local Camera = {}
+Camera.__index = Camera
 
-local batches, placed, over = {}, {}, {} -- by lane; pairs of detection and batch; what is sealed by this, in order
-local longest = key_ttl
-
-local function read(on)
-  local id = redis.call('GET', lane_keys[on])
-  if not id then
-    return nil
-  end
-  local times = redis.call('MGET', of(id, 'started_at'), of(id, 'last_activity'))
-  local started, last = micros(times[1]), micros(times[2])
-  if not (started and last) then
-    return nil -- it expired, or was thrown out by a server that is short of memory
-  end
-  return { id = id, started = started, last = last, count = redis.call('LLEN', of(id, 'detections')), new = {} }
+local function camera_of(id, limits)
+  local at = encoded(id)
+  return setmetatable({
+    id = id,
+    limits = limits,
+    keys = { current = of(at, 'current'), aside = of(at, 'aside'), places = of(at, 'places') },
+    batches = {}, -- by lane; false: none
+    placed = {}, -- pairs of detection and batch
+    over = {}, -- what is sealed by this, in order
+    kept_for = KEY_TTL,
+  }, Camera)
 end
 
-local function on_lane(on)
-  if batches[on] == nil then
-    batches[on] = read(on) or false
+function Camera:on(lane)
+  if self.batches[lane] ~= nil then
+    return self.batches[lane]
   end
-  return batches[on]
+  self.batches[lane] = false
+  local id = redis.call('GET', self.keys[lane])
+  local times = id and redis.call('MGET', of(id, 'started_at'), of(id, 'last_activity'))
+  local started, last = times and micros(times[1]), times and micros(times[2])
+  if started and last then -- otherwise it expired, or was thrown out by a server that is short of memory
+    local count = redis.call('LLEN', of(id, 'detections'))
+    self.batches[lane] = { id = id, started = started, last = last, count = count, new = {} }
+  end
+  return self.batches[lane]
 end
 
 -- Why a batch is over at that moment of the camera's time.
-local function over_at(batch, moment)
-  if moment >= batch.started + window then
+function Camera:over_at(batch, moment)
+  if moment >= batch.started + self.limits.window then
     return 'window_timeout'
-  elseif moment >= batch.last + idle then
+  elseif moment >= batch.last + self.limits.idle then
     return 'idle_timeout'
   end
 end
 
-local function fits(batch, made_at)
-  if over_at(batch, made_at) then
+function Camera:fit(batch, made_at)
+  if not batch then
+    return nil
+  elseif self:over_at(batch, made_at) then
     return 'after'
   end
-  local is_near = batch.started - made_at < idle and batch.last - made_at < window
+  local is_near = batch.started - made_at < self.limits.idle and batch.last - made_at < self.limits.window
   return is_near and 'joins' or 'before'
 end
 
--- Writes a lane's batch down, and when a timer is to close it.
-local function flush(on)
-  local batch = batches[on]
+-- Writes a lane's batch down, and when a timer is to close it. What does not change is refreshed before half of its
+-- life is over, and always lives until its batch is due.
+function Camera:flush(lane)
+  local batch = self.batches[lane]
   if not batch or #batch.new == 0 then
     return
   end
   local lag = math.max(0, now - batch.last)
-  local window_at = batch.started + window + lag
-  local due_at = math.min(window_at, batch.last + idle + lag)
-  local ttl = math.max(key_ttl, math.ceil((due_at - now) / 1e6) + closing_ttl)
-  write(batch, camera, window_at, ttl)
-  redis.call('SET', lane_keys[on], batch.id, 'EX', ttl)
-  redis.call('ZADD', due_key, string.format('%.0f', due_at), batch.id)
-  keep(due_key, ttl)
-  batch.new, longest = {}, math.max(longest, ttl)
+  local window_at = batch.started + self.limits.window + lag
+  local due_at = math.min(window_at, batch.last + self.limits.idle + lag)
+  local needed = math.ceil((due_at - now) / 1e6) + CLOSING_TTL
+  local ttl = math.max(KEY_TTL, needed)
+  append(batch, window_at, ttl)
+  if batch.is_moved or redis.call('TTL', self.keys[lane]) < math.max(KEY_TTL / 2, needed) then
+    write(batch, self.id, ttl)
+    redis.call('SET', self.keys[lane], batch.id, 'EX', ttl)
+    self.kept_for = math.max(self.kept_for, ttl)
+    self.is_refreshed = true
+  end
+  redis.call('ZADD', due_key, due_at, batch.id)
+  batch.new, batch.is_moved = {}, false
 end
 
-local function close(on, reason)
-  flush(on)
-  local batch = batches[on]
-  seal(batch.id, reason)
-  redis.call('DEL', lane_keys[on])
-  over[#over + 1] = batch.id
-  batches[on] = false
+function Camera:close(lane, reason)
+  self:flush(lane)
+  local id = self.batches[lane].id
+  seal(id, reason)
+  redis.call('DEL', self.keys[lane])
+  self.over[#self.over + 1] = id
+  self.batches[lane] = false
 end
 
-local function add(id, made_at, name)
-  local on = lane
-  local batch = on_lane(on)
-  local fit = batch and fits(batch, made_at)
-  if on == 'current' and fit == 'before' then
-    on = 'aside'
-    batch = on_lane(on)
-    fit = batch and fits(batch, made_at)
+function Camera:add(lane, id, made_at, name)
+  local batch = self:on(lane)
+  local fit = self:fit(batch, made_at)
+  if lane == 'current' and fit == 'before' then
+    return self:add('aside', id, made_at, name)
   end
   if batch and fit ~= 'joins' then
-    close(on, over_at(batch, made_at) or 'out_of_order')
-    batch = false
+    self:close(lane, self:over_at(batch, made_at) or 'out_of_order')
   end
-  if not batch then
-    batch = { id = name, started = made_at, last = made_at, count = 0, new = {} }
-    batches[on] = batch
+  if not batch or fit ~= 'joins' then
+    batch = { id = name, started = made_at, last = made_at, count = 0, new = {}, is_moved = true }
+    self.batches[lane] = batch
   end
-  batch.started, batch.last = math.min(batch.started, made_at), math.max(batch.last, made_at)
+  if made_at < batch.started then
+    batch.started, batch.is_moved = made_at, true
+  end
+  batch.last = math.max(batch.last, made_at)
   batch.count = batch.count + 1
   batch.new[#batch.new + 1] = id
-  placed[#placed + 1], placed[#placed + 2] = id, batch.id
-  if batch.count >= most then
-    close(on, 'max_size')
+  self.placed[#self.placed + 1], self.placed[#self.placed + 2] = id, batch.id
+  if batch.count >= self.limits.most then
+    self:close(lane, 'max_size')
   end
   return batch.id
 end
 
-local ids = {}
-for first = FIRST, #ARGV, EACH do
-  ids[#ids + 1] = ARGV[first]
+-- Where each of these is already.
+function Camera:known(ids)
+  local known = {}
+  for first = 1, #ids, MANY do
+    local last = math.min(first + MANY - 1, #ids)
+    for offset, batch_id in ipairs(redis.call('HMGET', self.keys.places, unpack(ids, first, last))) do
+      known[ids[first + offset - 1]] = held(batch_id) or nil
+    end
+  end
+  return known
 end
-local known, is_repeat, answer = {}, false, {}
-for first = 1, #ids, MANY do
-  local last = math.min(first + MANY - 1, #ids)
-  for offset, id in ipairs(redis.call('HMGET', places_key, unpack(ids, first, last))) do
-    known[ids[first + offset - 1]] = held(id) or nil
+
+-- Remembers where detections are, so that a repeat changes nothing.
+function Camera:remember()
+  if #self.placed > 0 then
+    in_pieces('HSET', self.keys.places, self.placed)
+    if self.is_refreshed then
+      keep(self.keys.places, self.kept_for)
+    end
   end
 end
-for position, id in ipairs(ids) do
-  local at = FIRST + (position - 1) * EACH
-  if known[id] then
-    is_repeat = true
-  else
-    known[id] = add(id, tonumber(ARGV[at + 1]), ARGV[at + 2])
+
+-- Adds `count` detections that stand in ARGV from `first` on.
+local function add(camera, lane, first, count)
+  local ids, answer, is_repeat = {}, {}, false
+  for position = 1, count do
+    ids[position] = ARGV[first + (position - 1) * 3]
   end
-  answer[position] = known[id]
-end
-flush('current')
-flush('aside')
-place(places_key, placed, longest)
-if is_repeat then
-  for _, id in ipairs(sealed_of(places_key)) do
-    over[#over + 1] = id
+  local known = camera:known(ids)
+  for position, id in ipairs(ids) do
+    local at = first + (position - 1) * 3
+    if known[id] then
+      is_repeat = true
+    else
+      known[id] = camera:add(lane, id, tonumber(ARGV[at + 1]), ARGV[at + 2])
+    end
+    answer[position] = known[id]
   end
+  camera:flush('current')
+  camera:flush('aside')
+  camera:remember()
+  if is_repeat then
+    for _, id in ipairs(sealed_of(camera.keys.places)) do
+      camera.over[#camera.over + 1] = id
+    end
+  end
+  return { answer, told(camera.over) }
 end
-return { answer, told(over) }
+
+local answers, at, longest = {}, 2, KEY_TTL
+while at <= #ARGV do
+  local limits = { window = tonumber(ARGV[at + 2]), idle = tonumber(ARGV[at + 3]), most = tonumber(ARGV[at + 4]) }
+  local camera, count = camera_of(ARGV[at], limits), tonumber(ARGV[at + 5])
+  answers[#answers + 1] = add(camera, ARGV[at + 1], at + 6, count)
+  longest = math.max(longest, camera.kept_for)
+  at = at + 6 + count * 3
+end
+if redis.call('EXISTS', due_key) == 1 then
+  keep(due_key, longest)
+end
+return answers

@@ -1,12 +1,15 @@
 -- What all scripts share: where things are, and how a batch is read, written and sealed. Rules: insight/batch.py.
 -- Times are whole microseconds, which a double holds exactly; in keys that people read they are seconds.
--- KEYS: due, sealed, and whatever else a script names. All keys of a tenant have one hash tag, so one slot.
+-- KEYS 1: what is due. All other names follow from it, and have the same hash tag: all of a tenant is in one slot.
+-- ARGV 1: now.
 
-local due_key, sealed_key = KEYS[1], KEYS[2]
-local prefix = ARGV[1] -- of all keys below: `{tenant}:batch:`
-local now = tonumber(ARGV[2])
-local key_ttl = tonumber(ARGV[3]) -- seconds; S2-18
-local closing_ttl = tonumber(ARGV[4]) -- seconds; S2-19
+local due_key = KEYS[1]
+local tag = string.sub(due_key, 1, -(#'batches:due' + 1)) -- `{tenant}:`
+local sealed_key = tag .. 'batches:sealed'
+local prefix = tag .. 'batch:'
+local now = tonumber(ARGV[1])
+local KEY_TTL = 3600 -- seconds; S2-18
+local CLOSING_TTL = 300 -- seconds; S2-19
 local MANY = 1000 -- values in one command: the stack of Lua is short
 
 local PARTS = {
@@ -20,6 +23,9 @@ end
 
 -- As `keys.encoded` does it.
 local function encoded(text)
+  if not string.find(text, '[^%w_.~-]') then
+    return text
+  end
   return (string.gsub(text, '[^%w_.~-]', function(sign) return string.format('%%%02X', string.byte(sign)) end))
 end
 
@@ -88,38 +94,34 @@ end
 
 -- Whoever is told of a sealed batch has that long to close it.
 local function give(id)
-  redis.call('ZADD', sealed_key, string.format('%.0f', now), id)
-  redis.call('SET', of(id, 'closing'), seconds(now), 'EX', closing_ttl)
-  keep(sealed_key, key_ttl)
+  redis.call('ZADD', sealed_key, now, id)
+  redis.call('SET', of(id, 'closing'), seconds(now), 'EX', CLOSING_TTL)
+  keep(sealed_key, KEY_TTL)
 end
 
 -- It grows no more: Active to Closing (S2-36). Whoever calls this tells somebody.
 local function seal(id, reason)
   redis.call('ZREM', due_key, id)
-  redis.call('SET', of(id, 'closed_at'), seconds(now), 'EX', key_ttl)
-  redis.call('SET', of(id, 'close_reason'), reason, 'EX', key_ttl)
+  redis.call('SET', of(id, 'closed_at'), seconds(now), 'EX', KEY_TTL)
+  redis.call('SET', of(id, 'close_reason'), reason, 'EX', KEY_TTL)
   for _, part in ipairs({ 'camera_id', 'detections', 'started_at' }) do
-    keep(of(id, part), key_ttl)
+    keep(of(id, part), KEY_TTL)
   end
 end
 
--- Writes down what is new of a batch; each of its keys lives on from now (S2-18, S2-22).
-local function write(batch, camera, window_at, ttl)
-  in_pieces('RPUSH', of(batch.id, 'detections'), batch.new)
-  redis.call('EXPIRE', of(batch.id, 'detections'), ttl)
+-- Writes down a batch that is new, or that begins earlier than it did (S2-22).
+local function write(batch, camera, ttl)
   redis.call('SET', of(batch.id, 'camera_id'), camera, 'EX', ttl)
   redis.call('SET', of(batch.id, 'started_at'), seconds(batch.started), 'EX', ttl)
-  redis.call('SET', of(batch.id, 'last_activity'), seconds(batch.last), 'EX', ttl)
   redis.call('SET', of(batch.id, 'pipeline_start_time'), instant(batch.started), 'EX', ttl)
-  redis.call('SET', of(batch.id, 'window_at'), seconds(window_at), 'EX', ttl)
 end
 
--- Remembers where detections are, so that a repeat changes nothing.
-local function place(places_key, placed, ttl)
-  if #placed > 0 then
-    in_pieces('HSET', places_key, placed)
-    keep(places_key, ttl)
-  end
+-- Appends what is new in it (S2-14, S2-16).
+local function append(batch, window_at, ttl)
+  in_pieces('RPUSH', of(batch.id, 'detections'), batch.new)
+  redis.call('EXPIRE', of(batch.id, 'detections'), ttl)
+  redis.call('SET', of(batch.id, 'last_activity'), seconds(batch.last), 'EX', ttl)
+  redis.call('SET', of(batch.id, 'window_at'), seconds(window_at), 'EX', ttl)
 end
 
 -- The batch that a camera's detection is in, if it is still there.

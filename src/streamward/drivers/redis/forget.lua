@@ -1,7 +1,7 @@
 -- Takes away batches that are written down; one that is not sealed here is left alone.
--- ARGV 5…: their names.
+-- ARGV 2…: their names.
 
-for position = 5, #ARGV do
+for position = 2, #ARGV do
   local id = ARGV[position]
   redis.call('ZREM', sealed_key, id)
   if redis.call('EXISTS', of(id, 'closed_at')) == 1 then

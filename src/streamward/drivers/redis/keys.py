@@ -12,11 +12,9 @@ Whatever could mean something in a name is percent-encoded, and the last words o
 no two ids ever meet.
 """
 
-from dataclasses import dataclass
 from urllib.parse import quote
 
-from streamward.insight.batch import Lane
-from streamward.model.ids import CameraId, TenantId
+from streamward.model.ids import TenantId
 
 
 def encoded(text: str) -> str:
@@ -24,25 +22,6 @@ def encoded(text: str) -> str:
     return quote(text, safe="")
 
 
-@dataclass(frozen=True, slots=True)
-class Keys:
-    """Where everything of a tenant is."""
-
-    tenant_id: TenantId
-
-    @property
-    def prefix(self) -> str:
-        return f"{{{encoded(self.tenant_id)}}}:batch:"
-
-    @property
-    def shared(self) -> tuple[str, str]:
-        """What every script names: the due and the sealed."""
-        tag = f"{{{encoded(self.tenant_id)}}}"
-        return f"{tag}:batches:due", f"{tag}:batches:sealed"
-
-    def lanes(self, camera_id: CameraId) -> tuple[str, str]:
-        at = self.prefix + encoded(camera_id)
-        return f"{at}:{Lane.PRESENT}", f"{at}:{Lane.ASIDE}"
-
-    def places(self, camera_id: CameraId) -> str:
-        return f"{self.prefix}{encoded(camera_id)}:places"
+def due_key(tenant_id: TenantId) -> str:
+    """The one key that scripts are given: they know all others by it."""
+    return f"{{{encoded(tenant_id)}}}:batches:due"

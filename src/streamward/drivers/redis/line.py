@@ -78,7 +78,7 @@ class RedisServer:
             "password": unquote(parts.password or "") or None,
             "db": int(parts.path.strip("/") or 0),
             "socket_connect_timeout": self.patience.connect,
-            "socket_timeout": self.patience.answer,
+            "socket_timeout": None,  # each exchange as a whole has its time
             "retry": Retry(NoBackoff(), 0),
             "decode_responses": True,
             "protocol": 2,
@@ -103,7 +103,7 @@ class Line:
 
     async def run(self, calls: Sequence[Call]) -> list[Any]:
         """The answers to these calls, which go in one round trip; raises IndexAway."""
-        commands = [("EVALSHA", call.script.digest, len(call.keys), *call.keys, *call.values) for call in calls]
+        commands = [call.command for call in calls]
         answers = await self._send(commands)
         if any(isinstance(answer, NoScriptError) for answer in answers):
             await self.ask(*(("SCRIPT", "LOAD", script.text) for script in EVERY))
@@ -120,6 +120,8 @@ class Line:
 
     async def _send(self, commands: Sequence[Command]) -> list[Any]:
         """An answer or an error to each; raises IndexAway if there is none."""
+        if not commands:
+            return []
         try:
             async with asyncio.timeout(self._server.patience.answer):
                 return await self._exchange(commands)

@@ -7,24 +7,26 @@ database still has.
 Times are judged by the `now` of the callers, in whole microseconds; only the lives of keys go by Redis's own clock.
 """
 
+import functools
+import itertools
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from streamward.drivers.batch_names import Names, fresh
-from streamward.drivers.redis.keys import Keys
+from streamward.drivers.redis.keys import due_key
 from streamward.drivers.redis.line import Line, RedisServer
-from streamward.drivers.redis.scripts import ADD, FORGET, SEAL_DUE, URGENT, Call, Script
+from streamward.drivers.redis.scripts import ADD, FORGET, SEAL_DUE, URGENT, Call
 from streamward.insight.batch import BatchId, CloseReason, Lane, Limits, Sealed, Sighting
 from streamward.insight.store import CLOSING_FOR, Addition, Placed
 from streamward.model.ids import CameraId, TenantId
 
-KEY_TTL = 3600  # seconds: S2-18; longer for a batch that is due later
+MOST_VALUES = 1_000  # of one call: a millisecond or two, in which Redis does nothing else
 MARK = "batches:began"  # no tenant's
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_CLOSING_TTL = int(CLOSING_FOR.total_seconds())
+_MARK_TTL = 3600  # seconds
 
 
 class RedisOpenBatches:
@@ -51,41 +53,41 @@ class RedisOpenBatches:
 
     async def add_all(self, additions: Sequence[Addition], *, now: datetime) -> list[Placed]:
         """Adds for many cameras in one round trip; raises IndexAway."""
-        answers = await self._line.run([self._addition(addition, now) for addition in additions])
-        return [_placed(each.tenant_id, answer) for each, answer in zip(additions, answers, strict=True)]
+        calls, places = self._calls(additions, _micros(now))
+        answers = await self._line.run(calls)
+        flat = dict(zip(itertools.chain(*places), itertools.chain(*answers), strict=True))
+        return [_placed(each.tenant_id, flat[place]) for place, each in enumerate(additions)]
 
     async def add_urgent(
         self, tenant_id: TenantId, camera_id: CameraId, sighting: Sighting, *, now: datetime
     ) -> Placed:
         """A batch of one, sealed at once; raises IndexAway."""
-        keys = Keys(tenant_id)
-        told = (camera_id, sighting.detection_id, _micros(sighting.made_at), self._names())
-        (answer,) = await self._line.run([_call(URGENT, keys, (keys.places(camera_id),), now, told)])
+        told = (_micros(now), camera_id, sighting.detection_id, _micros(sighting.made_at), self._names())
+        (answer,) = await self._line.run([Call(script=URGENT, key=due_key(tenant_id), values=told)])
         return _placed(tenant_id, answer)
 
     async def seal_due(self, tenant_id: TenantId, *, now: datetime, limit: int) -> list[Sealed]:
         """Adopts what nobody closes, then seals what is due; raises IndexAway."""
-        told = (limit, _micros(now - CLOSING_FOR))
-        (answer,) = await self._line.run([_call(SEAL_DUE, Keys(tenant_id), (), now, told)])
+        told = (_micros(now), limit, _micros(now - CLOSING_FOR))
+        (answer,) = await self._line.run([Call(script=SEAL_DUE, key=due_key(tenant_id), values=told)])
         return [_sealed(tenant_id, record) for record in answer]
 
     async def forget(self, tenant_id: TenantId, batches: Sequence[Sealed]) -> None:
         """They are written down; raises IndexAway."""
         if batches:
-            named = [batch.batch_id for batch in batches]
-            await self._line.run([_call(FORGET, Keys(tenant_id), (), _EPOCH, named)])
+            told: list[str | int] = [0, *(batch.batch_id for batch in batches)]
+            await self._line.run([Call(script=FORGET, key=due_key(tenant_id), values=told)])
 
     async def next_due(self, tenant_id: TenantId) -> datetime | None:
         """When the next is due, if nothing more comes; raises IndexAway."""
-        due, _ = Keys(tenant_id).shared
-        (found,) = await self._line.ask(("ZRANGE", due, 0, 0, "WITHSCORES"))
+        (found,) = await self._line.ask(("ZRANGE", due_key(tenant_id), 0, 0, "WITHSCORES"))
         return _EPOCH + int(found[1]) * _MICROSECOND if found else None
 
     async def began(self) -> str:
         """The server's run, and a mark that goes with everything else that is thrown away; raises IndexAway."""
         _, _, mark, info = await self._line.ask(
-            ("SET", MARK, self._names(), "NX", "EX", KEY_TTL),
-            ("EXPIRE", MARK, KEY_TTL),
+            ("SET", MARK, self._names(), "NX", "EX", _MARK_TTL),
+            ("EXPIRE", MARK, _MARK_TTL),
             ("GET", MARK),
             ("INFO", "server"),
         )
@@ -95,28 +97,35 @@ class RedisOpenBatches:
         """Ends every connection."""
         await self._line.close()
 
-    def _addition(self, addition: Addition, now: datetime) -> Call:
-        keys, limits = Keys(addition.tenant_id), addition.limits
-        told: list[str | int] = [
-            addition.camera_id,
-            addition.lane,
-            timedelta(seconds=limits.window) // _MICROSECOND,
-            timedelta(seconds=limits.idle) // _MICROSECOND,
-            limits.most,
-        ]
+    def _calls(self, additions: Sequence[Addition], now: int) -> tuple[list[Call], list[list[int]]]:
+        """As few calls as it takes, each of one tenant and not too long, and which additions are in each."""
+        calls: list[Call] = []
+        places: list[list[int]] = []
+        latest: dict[TenantId, tuple[list[str | int], list[int]]] = {}
+        for place, addition in enumerate(additions):
+            values, named = latest.get(addition.tenant_id, ([], []))
+            if not named or len(values) + 3 * len(addition.sightings) > MOST_VALUES:
+                values, named = latest[addition.tenant_id] = ([now], [])
+                calls.append(Call(script=ADD, key=due_key(addition.tenant_id), values=values))
+                places.append(named)
+            values += self._told(addition)
+            named.append(place)
+        return calls, places
+
+    def _told(self, addition: Addition) -> list[str | int]:
+        window, idle = _spans(addition.limits)
+        most, count = addition.limits.most, len(addition.sightings)
+        told: list[str | int] = [addition.camera_id, addition.lane, window, idle, most, count]
         for sighting in addition.sightings:
             told += (sighting.detection_id, _micros(sighting.made_at), self._names())
-        own = (*keys.lanes(addition.camera_id), keys.places(addition.camera_id))
-        return _call(ADD, keys, own, now, told)
+        return told
 
 
-def _call(script: Script, keys: Keys, own: Sequence[str], now: datetime, told: Sequence[str | int]) -> Call:
-    """With what every script is told first."""
-    return Call(
-        script=script,
-        keys=(*keys.shared, *own),
-        values=(keys.prefix, _micros(now), KEY_TTL, _CLOSING_TTL, *told),
-    )
+@functools.lru_cache(maxsize=1024)
+def _spans(limits: Limits) -> tuple[int, int]:
+    """Window and idle time, as exact as the pure rules have them."""
+    window, idle = timedelta(seconds=limits.window), timedelta(seconds=limits.idle)
+    return window // _MICROSECOND, idle // _MICROSECOND
 
 
 def _placed(tenant_id: TenantId, answer: Any) -> Placed:

@@ -25,8 +25,12 @@ class Call:
     """One run of a script."""
 
     script: Script
-    keys: Sequence[str]
+    key: str
     values: Sequence[str | int]
+
+    @property
+    def command(self) -> tuple[str | int, ...]:
+        return ("EVALSHA", self.script.digest, 1, self.key, *self.values)
 
 
 ADD = Script.read("add.lua")

@@ -1,7 +1,7 @@
 -- Adopts what was sealed long ago and never forgotten, then seals what is due, most overdue first.
--- ARGV 5…: how many at most, and the moment before which who sealed one had to be done.
+-- ARGV 2…: how many at most, and the moment before which who sealed one had to be done.
 
-local limit, left_before = tonumber(ARGV[5]), ARGV[6]
+local limit, left_before = tonumber(ARGV[2]), ARGV[3]
 local records = {}
 
 -- Takes from a sorted set until there is nothing more, or enough; each turn takes some out of the range.
@@ -23,7 +23,7 @@ each(sealed_key, left_before, function(id)
   return told({ id })[1]
 end)
 
-each(due_key, string.format('%.0f', now), function(id)
+each(due_key, now, function(id)
   redis.call('ZREM', due_key, id)
   local camera = redis.call('GET', of(id, 'camera_id'))
   if not camera or redis.call('LLEN', of(id, 'detections')) == 0 then
