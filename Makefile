@@ -53,6 +53,7 @@ docs: $(VENV)/.dev ## write the pages that are generated from the code
 
 bench: $(VENV)/.bench ## measure, as ratios within one run
 	@scripts/postgresql
+	@scripts/redis
 	$(BIN)/python -m bench
 
 drills: $(VENV)/.dev ## every drill at full size, hours of it, and one table (ONLY="cut steady" for some; docs/drills.md)

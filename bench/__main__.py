@@ -5,7 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench import messages, readers, rtp
+from bench import index, messages, readers, rtp
 from bench.fleet import fill
 from bench.renewals import bare, growth, over_http, singles
 from tests.support.postgres import PostgresServer, installed
@@ -17,10 +17,11 @@ PASSES = 3
 
 
 def main() -> int:
-    """Measures RTP, followed cameras and the event bus, then leases on a private PostgreSQL and the control plane."""
+    """Measures RTP, cameras, bus and open batches, then leases on a private PostgreSQL and the control plane."""
     rtp.main()
     readers.main()
     messages.main()
+    index.main()
     binaries = installed()
     if binaries is None:
         print("PostgreSQL is not installed: nothing to measure against", file=sys.stderr)

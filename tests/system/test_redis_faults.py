@@ -9,8 +9,6 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 from redis.asyncio import Redis
 
-from streamward.drivers.indexes import open_index
-from streamward.drivers.memory.open_batches import MemoryOpenBatches
 from streamward.drivers.redis import Patience, RedisOpenBatches, RedisServer
 from streamward.insight.store import IndexAway
 from streamward.model.ids import TenantId
@@ -99,6 +97,21 @@ async def test_what_a_user_may_not_do_is_told(redis_server: PrivateRedis) -> Non
     assert await why(reached(f"redis://weak:{CANARY}@127.0.0.1:{redis_server.port}/")) == "it says NOPERM"
 
 
+async def test_a_user_of_its_own_needs_little(mortal_redis: PrivateRedis) -> None:
+    rights = ("~{*}:batch*", "~batches:began", "+@read", "+@write", "+@scripting", "+info")
+    async with mortal_redis.client() as client:
+        await asked(client, ("ACL", "SETUSER", "batcher", "on", f">{CANARY}", *rights))
+    batcher = reached(f"redis://batcher:{CANARY}@127.0.0.1:{mortal_redis.port}/")
+    async with contextlib.aclosing(batcher):
+        await batcher.add(sightings(0, 1))
+        await batcher.add_urgent(sightings(2, first=3)[0])
+        sealed = await batcher.seal_due(at(1000))
+        assert len(sealed) == 2
+        await batcher.forget(*sealed)
+        assert await batcher.next_due() is None
+        assert await batcher.index.began() == await batcher.index.began()
+
+
 async def test_a_full_server_takes_nothing_but_lets_batches_be_closed(mortal_redis: PrivateRedis) -> None:
     async with with_a_batch(mortal_redis) as (batcher, client):
         await client.config_set("maxmemory", 1)
@@ -162,10 +175,3 @@ async def test_scripts_that_a_server_has_lost_are_given_to_it_again(mortal_redis
     async with with_a_batch(mortal_redis) as (batcher, client):
         await client.script_flush()
         assert [batch.detection_ids for batch in await batcher.seal_due(at(100))] == [(1, 2)]
-
-
-async def test_an_index_is_in_redis_where_there_is_one(redis_server: PrivateRedis) -> None:
-    assert isinstance(open_index(None), MemoryOpenBatches)
-    index = open_index(Secret(redis_server.url()))
-    assert await index.next_due(TenantId("nobody")) is None
-    await index.close()
