@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from streamward.batcher.analysing import Analysing
 from streamward.batcher.batcher import Batcher, Outside
 from streamward.batcher.parts import Parts, parts
 from streamward.drivers.memory import MemoryDatabase, MemoryInsight
@@ -77,11 +78,12 @@ class Failing:
 class Desk:
     """The batcher, and all that it works on."""
 
-    def __init__(self, rules: Rules | None = None) -> None:
+    def __init__(self, rules: Rules | None = None, *, analysing: Analysing | None = None) -> None:
         self.clock = ManualClock()
         self.db = MemoryDatabase(clock=self.clock)
         self.insight: Any
         self.rules = rules or Rules()
+        self._analysing = analysing
         self.insight = MemoryInsight(self.db, rules=self.rules)
         self.detections: Any = Failing(self.insight.detections, StoreUnavailable("simulated"))
         self.batches: Any = Failing(self.insight.batches, StoreUnavailable("simulated"))
@@ -99,7 +101,7 @@ class Desk:
 
     def another(self) -> Batcher:
         """One more batcher on the same."""
-        return Batcher(Outside(parts=self.parts(), bus=self.bus, objects=self.objects))
+        return Batcher(Outside(parts=self.parts(), bus=self.bus, objects=self.objects, analysing=self._analysing))
 
     def parts(self) -> Parts:
         return parts(self.insight, self.index, otherwise=self.rules, journal=self.journal, clock=self.clock)

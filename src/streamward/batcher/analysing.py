@@ -10,7 +10,7 @@ meanwhile; of one that came twice the first word is kept. Not guaranteed: that a
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from streamward.batcher.analysis_facts import (
@@ -52,6 +52,15 @@ class Patience:
     answer_within: float = 60.0  # seconds
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Analysing:
+    """Who is shown batches, and how many at the same time."""
+
+    analyst: Analyst
+    patience: Patience = field(default_factory=Patience)
+    at_once: int = 4
+
+
 Again = Callable[[Sequence[Loose]], Awaitable[None]]
 
 
@@ -72,7 +81,10 @@ class Examiner:
     async def tick(self) -> float:
         """Sees to the next batch; raises StoreUnavailable, DeadLetterRefused, and then it comes again."""
         try:
-            consumer = self._consumer or await self._subscribed()
+            if self._consumer is None:
+                await self._subscribe()
+                return 0.0
+            consumer = self._consumer
             taken = await consumer.take(at_most=1, within=LISTEN_FOR)
             for each in taken:
                 await self._examine(each.message)
@@ -91,11 +103,10 @@ class Examiner:
         if consumer is not None:
             await consumer.close()
 
-    async def _subscribed(self) -> Consumer:
+    async def _subscribe(self) -> None:
         await self._bus.declare(ANALYSIS)
         await self._bus.declare(DEAD)
         self._consumer = self._bus.consume(ANALYSIS.name, prefetch=1)
-        return self._consumer
 
     async def _examine(self, message: Message) -> None:
         """By the batch's full id, which is the message's: two batches may share a short one."""

@@ -4,23 +4,28 @@ import asyncio
 import contextlib
 import logging
 import signal
+import ssl
 import sys
 from collections.abc import AsyncIterator
 from typing import Protocol
 
 from streamward.batcher import facts
+from streamward.batcher.analysing import Analysing, Patience
+from streamward.batcher.analysis_facts import AnalysisPostponed, AnalysisRepeated, BatchAnalysed
 from streamward.batcher.api import BatcherApi, served
 from streamward.batcher.batcher import Batcher, Outside
 from streamward.batcher.metrics import BatcherMetrics
 from streamward.batcher.opening import opened
 from streamward.batcher.parts import parts
 from streamward.batcher.pressure import PressureSource, QueueDepth
+from streamward.drivers.analysts import Endpoint, load_analyst
 from streamward.drivers.buses import open_bus
 from streamward.drivers.memory.open_batches import MemoryOpenBatches
 from streamward.drivers.objects import open_store
 from streamward.drivers.pressure import load_source
 from streamward.drivers.sql.database import Database
 from streamward.drivers.sql.insight import SqlInsight
+from streamward.insight.analysis import AnalystUnusable
 from streamward.insight.database import Insight
 from streamward.insight.store import OpenBatches
 from streamward.model.bus import Bus
@@ -33,9 +38,19 @@ from streamward.runtime import failpoints, log
 from streamward.runtime.bell import Bell
 from streamward.runtime.clock import Clock, SystemClock
 from streamward.runtime.journal import Journal
-from streamward.settings import Settings
+from streamward.settings import AnalystSettings, Settings
 
-_COUNTED = (facts.DetectionsStored, facts.MessageSetAside, facts.BatchTold)  # in the metrics; as lines they are many
+_COUNTED = (  # in the metrics; as lines they are many
+    facts.DetectionsStored,
+    facts.MessageSetAside,
+    facts.BatchTold,
+    BatchAnalysed,
+    AnalysisPostponed,
+    AnalysisRepeated,
+)
+
+
+NOBODY = "none"  # as the analyst's name: others read the analysis queue
 
 
 class NothingShared(StreamwardError):
@@ -92,6 +107,7 @@ async def _outside(settings: Settings, *, journal: Journal, clock: Clock) -> Asy
             bus=bus,
             objects=_objects(settings),
             pressure={name: _source(name, bus) for name in settings.batch.sources},
+            analysing=_analysing(settings.analyst),
         )
 
 
@@ -113,6 +129,35 @@ def _index(settings: Settings, closing: contextlib.AsyncExitStack) -> OpenBatche
 
 def _objects(settings: Settings) -> ObjectStore:
     return open_store(settings.objects.at or ObjectsAt(url=(settings.data.absolute() / "objects").as_uri()))
+
+
+def _analysing(analyst: AnalystSettings) -> Analysing | None:
+    if analyst.name == NOBODY:
+        return None
+    return Analysing(
+        analyst=load_analyst(analyst.name, endpoint=_endpoint(analyst)),
+        patience=Patience(attempts=analyst.attempts, answer_within=analyst.timeout_s),
+        at_once=analyst.at_once,
+    )
+
+
+def _endpoint(analyst: AnalystSettings) -> Endpoint | None:
+    if analyst.url is None or analyst.model is None:
+        return None
+    return Endpoint(
+        url=analyst.url,
+        model=analyst.model,
+        key=None if analyst.key is None else Secret(analyst.key.get_secret_value()),
+        answer_within=analyst.timeout_s,
+        tls=_trust(analyst),
+    )
+
+
+def _trust(analyst: AnalystSettings) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=analyst.ca)
+    except OSError as err:
+        raise AnalystUnusable(analyst.name, f"the certificates in {analyst.ca} cannot be read") from err
 
 
 def _source(name: str, bus: Bus) -> PressureSource:

@@ -1,17 +1,18 @@
 """One batcher: its services on what lies outside, from the first tick to a good end.
 
     bus ─intake→ database ─→ index ─closer→ database ─relay→ analysis queue
-                    └──── sweeper ──↑           └─ herald → broadcasts
+                    └──── sweeper ──↑           └─ herald → broadcasts   └─examiners→ analyses
 
 Several run side by side on one database, bus and index, and any may die at any moment.
 """
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from streamward.batcher.adding import Adder
+from streamward.batcher.analysing import Analysing, Examiner
 from streamward.batcher.closer import CHECK_EVERY, Closer
 from streamward.batcher.herald import Herald
 from streamward.batcher.in_hand import InHand
@@ -24,6 +25,7 @@ from streamward.batcher.relay import Relay
 from streamward.batcher.sweeper import Sweeper
 from streamward.batcher.watched import Watched
 from streamward.insight.batch import Sealed
+from streamward.insight.store import Loose
 from streamward.model.bus import Bus
 from streamward.model.errors import StreamwardError
 from streamward.model.ids import TenantId
@@ -42,6 +44,7 @@ class Outside:
     bus: Bus
     objects: ObjectStore
     pressure: Mapping[str, PressureSource] = field(default_factory=dict)
+    analysing: Analysing | None = None  # None: others read the analysis queue
 
 
 class Batcher:
@@ -62,6 +65,7 @@ class Batcher:
         self.intake = Intake(
             bus, outside.objects, keeper=keeper, valve=self.valve, journal=parts.journal, clock=parts.clock
         )
+        self._examiners = [] if outside.analysing is None else self._examining(bus, outside.analysing)
         self.bodies: dict[str, Watched] = {name: Watched(body) for name, body in self._bodies().items()}
         self._services: dict[str, Service] = {}
 
@@ -85,7 +89,7 @@ class Batcher:
         finally:
             for service in self._services.values():
                 await service.stop()
-            await self.intake.close()
+            await self._close_consumers()
 
     def _bodies(self) -> dict[str, Ticks]:
         return {
@@ -95,7 +99,23 @@ class Batcher:
             "herald": self.herald,
             "sweeper": Sweeper(self._parts, self.adder),
             "pruner": Pruner(self._parts),
+            **{f"examiner-{number}": each for number, each in enumerate(self._examiners)},
         }
+
+    def _examining(self, bus: Bus, wanted: Analysing) -> list[Examiner]:
+        insight, journal = self._parts.insight, self._parts.journal
+        return [
+            Examiner(insight, bus, wanted.analyst, again=self._add_again, patience=wanted.patience, journal=journal)
+            for _ in range(wanted.at_once)
+        ]
+
+    async def _add_again(self, loose: Sequence[Loose]) -> None:
+        await self.adder.add(loose, now=await self._parts.time.now())
+
+    async def _close_consumers(self) -> None:
+        await self.intake.close()
+        for examiner in self._examiners:
+            await examiner.close()
 
     def _closed(self, batch: Sealed) -> None:
         """A batch of ours is written down: it is told to the analysis queue and to whoever listens."""
@@ -108,7 +128,7 @@ class Batcher:
         """Takes nothing more, and brings what is in hand to its end; what is not done by then, others do."""
         for service in self._services.values():
             await service.stop()
-        await self.intake.close()
+        await self._close_consumers()
         with contextlib.suppress(TimeoutError, StreamwardError):
             async with asyncio.timeout(DRAIN_WITHIN):
                 await self.closer.close_in_hand()

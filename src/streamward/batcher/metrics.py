@@ -3,6 +3,7 @@
 from prometheus_client import CollectorRegistry, Counter, Gauge, ProcessCollector, generate_latest
 
 from streamward.batcher import facts
+from streamward.batcher.analysis_facts import AnalysisPostponed, BatchAnalysed, BatchGivenUp
 from streamward.batcher.batcher import Batcher
 from streamward.insight.batch import CloseReason
 from streamward.insight.pressure import Pressure
@@ -24,6 +25,9 @@ class BatcherMetrics:
         self._told = Counter("batches_told", "Batches that the analysis queue took", registry=every)
         self._again = Counter("detections_added_again", "Found in no batch long after they came", registry=every)
         self._dropped = Counter("broadcasts_dropped", "Left out while the database was away", registry=every)
+        self._analysed = Counter("batches_analysed", "Batches that something was said of", registry=every)
+        self._postponed = Counter("analyses_postponed", "Analyses that failed and are tried again", registry=every)
+        self._given_up = Counter("batches_given_up", "Batches that nobody could analyse", registry=every)
         self._failures = Counter("service_failures", "Ticks that failed", ("service",), registry=every)
         self._in_hand = Gauge("batches_in_hand", "Sealed and not written down yet", registry=every)
         self._pressure = Gauge("intake_paused", "1 while nothing is taken in", registry=every)
@@ -35,6 +39,9 @@ class BatcherMetrics:
             facts.BatchTold: self._told,
             facts.DetectionsAddedAgain: self._again,
             facts.BroadcastsDropped: self._dropped,
+            BatchAnalysed: self._analysed,
+            AnalysisPostponed: self._postponed,
+            BatchGivenUp: self._given_up,
         }
         for outcome in _OUTCOMES:  # shown as 0 before the first: an alert can tell 0 from absent
             self._detections.labels(outcome)

@@ -14,6 +14,7 @@ MODULES = {
         "sqlalchemy",
         "uvicorn",
         "uvloop",
+        "websockets",
     ),
     "vision": ("av", "numpy"),
     "litert": ("ai_edge_litert",),

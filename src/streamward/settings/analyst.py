@@ -17,7 +17,8 @@ class AnalystSettings(Part):
         str,
         Field(
             min_length=1,
-            description="`summary` counts, `openai` asks a language model, others are what an installed package offers",
+            description="`summary` counts, `openai` asks a language model, `none` leaves the analysis queue to others; "
+            "any other is what an installed package offers, or `module:function`",
         ),
     ] = "summary"
     url: Annotated[
