@@ -113,6 +113,17 @@ def test_a_broker_that_does_not_answer_is_told_without_its_password() -> None:
     assert "hunter2" not in repr(finding)
 
 
+def test_a_redis_that_does_not_answer_is_told_without_its_password() -> None:
+    assert network.redis(Settings()) is None
+    with socket.create_server(("127.0.0.1", 0)) as bound:
+        port = bound.getsockname()[1]
+    finding = network.redis(with_(redis={"url": f"redis://:hunter2@127.0.0.1:{port}/"}))
+    assert finding is not None
+    assert finding.verdict is Verdict.FAILED
+    assert f"127.0.0.1:{port}" in finding.detail
+    assert "hunter2" not in repr(finding)
+
+
 def test_a_port_that_something_else_has_is_told() -> None:
     with answering(Canned(body=b"<html>", kind="text/html")) as stranger:
         taken = Settings(port=int(stranger.url.rpartition(":")[2]))

@@ -10,6 +10,7 @@ from tests.support.ports import free_port
 from tests.support.postgres import PostgresServer
 from tests.support.processes import control, run
 from tests.support.rabbitmq import RabbitServer
+from tests.support.redis_server import PrivateRedis
 
 
 def verdicts(result: subprocess.CompletedProcess[str]) -> dict[str, str]:
@@ -61,6 +62,16 @@ def test_a_broker_is_looked_at(tmp_path: Path, rabbitmq: RabbitServer) -> None:
     assert refused.returncode == 1
     assert "failed   broker" in refused.stdout
     assert "hunter2" not in refused.stdout + refused.stderr
+
+
+def test_a_redis_is_looked_at(tmp_path: Path, redis_server: PrivateRedis) -> None:
+    looked = run("doctor", "--json", data=tmp_path / "data", PORT=free_port(), REDIS_URL=redis_server.url())
+    assert verdicts(looked)["Redis"] == "ok"
+    refused = run("doctor", data=tmp_path / "data", PORT=free_port(), REDIS_URL=redis_server.url(password="hunter2"))
+    assert refused.returncode == 1
+    assert "failed   Redis" in refused.stdout
+    assert "hunter2" not in refused.stdout + refused.stderr
+    assert redis_server.url().rpartition("@")[0].rpartition(":")[2] not in looked.stdout + looked.stderr
 
 
 def test_settings_that_cannot_be_meant_are_a_finding(tmp_path: Path) -> None:

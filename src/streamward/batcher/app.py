@@ -38,7 +38,7 @@ from streamward.runtime import failpoints, log
 from streamward.runtime.bell import Bell
 from streamward.runtime.clock import Clock, SystemClock
 from streamward.runtime.journal import Journal
-from streamward.settings import AnalystSettings, Settings
+from streamward.settings import AnalystSettings, RedisSettings, Settings
 
 _COUNTED = (  # in the metrics; as lines they are many
     facts.DetectionsStored,
@@ -87,6 +87,15 @@ async def serve(settings: Settings, *, announce: Announce) -> None:
             await told.wait()
 
 
+async def reach_index(redis: RedisSettings) -> None:
+    """Asks Redis once, or raises why that cannot be."""
+    index = _index(redis)
+    try:
+        await index.began()
+    finally:
+        await index.close()
+
+
 @contextlib.asynccontextmanager
 async def _outside(settings: Settings, *, journal: Journal, clock: Clock) -> AsyncIterator[Outside]:
     """Ways to everything, none of which is connected yet."""
@@ -96,10 +105,12 @@ async def _outside(settings: Settings, *, journal: Journal, clock: Clock) -> Asy
     async with contextlib.AsyncExitStack() as closing:
         closing.push_async_callback(insight.close)
         closing.push_async_callback(bus.close)
+        index = _index(settings.redis)
+        closing.push_async_callback(index.close)
         yield Outside(
             parts=parts(
                 insight,
-                _index(settings, closing),
+                index,
                 otherwise=settings.batch.rules,
                 journal=journal,
                 clock=clock,
@@ -117,14 +128,12 @@ def _insight(settings: Settings, clock: Clock) -> Insight:
     return SqlInsight(Database(settings.database_url, clock=clock, bell=Bell()), rules=settings.batch.rules)
 
 
-def _index(settings: Settings, closing: contextlib.AsyncExitStack) -> OpenBatches:
-    if settings.redis.url is None:
+def _index(redis: RedisSettings) -> OpenBatches:
+    if redis.url is None:
         return MemoryOpenBatches()
     from streamward.drivers.redis import RedisOpenBatches, RedisServer  # noqa: PLC0415 only where it is used
 
-    index = RedisOpenBatches(RedisServer(url=Secret(settings.redis.url.get_secret_value())))
-    closing.push_async_callback(index.close)
-    return index
+    return RedisOpenBatches(RedisServer(url=Secret(redis.url.get_secret_value())))
 
 
 def _objects(settings: Settings) -> ObjectStore:

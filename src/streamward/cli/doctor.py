@@ -10,7 +10,7 @@ from streamward.cli.options import AsJson
 
 
 def run(*, as_json: AsJson = False) -> None:
-    """Check settings, folders, keys, database, clocks, port, broker and control plane, and say how to mend each.
+    """Check settings, folders, keys, database, clocks, broker, Redis, port and control plane, and say how to mend each.
 
     Exits with 1 if something failed; warnings do not count.
     """
@@ -46,6 +46,7 @@ def examine() -> list[Any]:
         files.client_certificate,
         database.database,
         network.broker,
+        network.redis,
         network.port,
         network.control,
     ]

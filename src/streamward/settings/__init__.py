@@ -3,6 +3,7 @@
 from streamward.settings.analyst import AnalystSettings
 from streamward.settings.pages import render_example, render_page
 from streamward.settings.parts import AmqpSettings, LeaseSettings, LogSettings, ObjectSettings, Settings, TlsSettings
+from streamward.settings.redis import RedisSettings
 from streamward.settings.sources import SettingsRefused, added_to, find, handed_on, load
 from streamward.settings.variables import variables
 
@@ -12,6 +13,7 @@ __all__ = [
     "LeaseSettings",
     "LogSettings",
     "ObjectSettings",
+    "RedisSettings",
     "Settings",
     "SettingsRefused",
     "TlsSettings",

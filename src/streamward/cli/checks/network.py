@@ -1,4 +1,4 @@
-"""Checks of what is reached over the network: our own port, the broker, the control plane that commands speak to."""
+"""Checks of what is reached over the network: our own port, broker, Redis, the control plane that commands speak to."""
 
 import asyncio
 import ipaddress
@@ -8,6 +8,7 @@ from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from streamward import __version__
+from streamward.batcher.app import reach_index
 from streamward.cli.checks.database import Reading, clock
 from streamward.cli.checks.finding import Finding, failed, ok, warning
 from streamward.cli.connect import connect
@@ -16,6 +17,7 @@ from streamward.cli.link import Link, trust
 from streamward.cli.refusal import ControlAway, NotSignedIn, TlsRefused
 from streamward.control.app import reach_broker
 from streamward.control.server import CannotListen, listen
+from streamward.insight.store import IndexAway
 from streamward.model.bus import BusAway
 from streamward.model.camera import without_credentials
 from streamward.protocol.cameras import CameraPage
@@ -80,6 +82,19 @@ def broker(settings: Settings) -> Finding | None:
         asyncio.run(reach_broker(settings.amqp))
     except BusAway as err:
         return failed(check, str(err), "see that it runs and knows the user; STREAMWARD_AMQP_URL names it")
+    return ok(check, f"{shown} lets us in")
+
+
+def redis(settings: Settings) -> Finding | None:
+    """The Redis in which batchers share what is open lets us in; None: there is none."""
+    check, url = "Redis", settings.redis.url
+    if url is None:
+        return None
+    shown = without_credentials(url.get_secret_value()).partition("?")[0]
+    try:
+        asyncio.run(reach_index(settings.redis))
+    except IndexAway as err:
+        return failed(check, str(err), "see that it runs and knows the user; STREAMWARD_REDIS_URL names it")
     return ok(check, f"{shown} lets us in")
 
 
