@@ -1,18 +1,20 @@
 """Model files by path and by name: those that are loaded, and those that never are."""
 
-import os
-import sys
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
+from av.video.reformatter import VideoReformatter
 
+from streamward.drivers.decoder import DecodedFrame
 from streamward.drivers.detectors import loading, model_file
 from streamward.drivers.detectors.loading import load_detector
 from streamward.model.detection import Box, Detection
 from streamward.protocol.shards import ModelsAt
-from streamward.vision.detector import DetectorUnusable, Size
+from streamward.vision.detector import DetectorUnusable, Size, shown_size
 from tests.support import onnx_files
+from tests.support.material import the_model
 from tests.support.onnx_files import a_model, more_outputs, weights_elsewhere
 
 # One car of 8 × 4 in the middle of (10, 6), of two classes.
@@ -123,7 +125,7 @@ def test_what_brings_its_process_down_does_so_in_a_process_of_its_own(models: Pa
     (offer / "METADATA").write_text("Metadata-Version: 2.1\nName: killing\nVersion: 1.0\n")
     (offer / "entry_points.txt").write_text("[streamward.detectors]\nkiller = killers:load\n")
     (models / "any.killer").write_bytes(b"something")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(models), *sys.path]))
+    monkeypatch.syspath_prepend(str(models))
     assert refusal(str(models / "any.killer"), models) == "whoever loads it is ended by signal 6"
 
 
@@ -151,3 +153,50 @@ def test_a_file_too_large_is_not_even_read(models: Path):
     with (models / "large.onnx").open("wb") as file:
         file.truncate(model_file.LARGEST + 1)
     assert refusal("large", models) == "it has 576 MiB, and 576 are the most"
+
+
+def test_a_trial_knows_no_secret_of_ours(models: Path, monkeypatch: pytest.MonkeyPatch):
+    (models / "spies.py").write_text("import os\n\ndef load(content):\n    raise ValueError(sorted(os.environ))\n")
+    offer = models / "spying-1.0.dist-info"
+    offer.mkdir()
+    (offer / "METADATA").write_text("Metadata-Version: 2.1\nName: spying\nVersion: 1.0\n")
+    (offer / "entry_points.txt").write_text("[streamward.detectors]\nspy = spies:load\n")
+    (models / "any.spy").write_bytes(b"something")
+    monkeypatch.syspath_prepend(str(models))
+    monkeypatch.setenv("STREAMWARD_MASTER_KEY", "canary")
+    why = refusal(str(models / "any.spy"), models)
+    assert "PYTHONPATH" in why
+    assert "STREAMWARD" not in why
+
+
+def hostile_litert() -> dict[str, bytes]:
+    """A real model that was cut, or whose bytes were changed, and such as only begin like one."""
+    content = (the_model("efficientdet-lite0") / "efficientdet-lite0.tflite").read_bytes()
+    changed = bytearray(content)
+    changed[:4] = b"\xff\xff\xff\x7f"  # where its first table is
+    return {
+        "cut": content[: len(content) // 2],
+        "begun": content[:64],
+        "moved": bytes(changed),
+        "hollow": b"\x08\0\0\0TFL3" + bytes(4096),
+        "other": b"something else altogether",
+    }
+
+
+@pytest.mark.parametrize("name", ["cut", "begun", "moved", "hollow", "other"])
+def test_a_file_that_is_no_litert_model_is_refused(models: Path, name: str):
+    pytest.importorskip("ai_edge_litert")
+    (models / f"{name}.tflite").write_bytes(hostile_litert()[name])
+    why = refusal(name, models)
+    assert why.startswith(("LiteRT cannot load it", "it is no LiteRT file", "it does not take", "whoever loads it")), (
+        why
+    )
+
+
+@pytest.mark.parametrize(("width", "height"), [(1, 1), (7, 3), (7680, 4320)])
+def test_a_picture_of_any_size_is_looked_at_by_a_real_model(width: int, height: int):
+    frame = DecodedFrame(av.VideoFrame(width, height, "yuv420p"), VideoReformatter())
+    for name, package in (("yunet", "onnxruntime"), ("efficientdet-lite0", "ai_edge_litert")):
+        pytest.importorskip(package)
+        detector = load_detector(name, ModelsAt(folder=str(the_model(name))))
+        detector.detect(frame.fitted(shown_size(detector, frame.size)))

@@ -16,12 +16,13 @@ from av.video.reformatter import VideoReformatter
 
 from streamward.drivers.decoder import DecodedFrame
 from streamward.drivers.detectors.loading import load_detector
+from streamward.model.bus import Delivery
 from streamward.protocol import codec
 from streamward.protocol.events import BATCHER, DetectionEvent, SeenThing, seen_thing
 from streamward.protocol.shards import ModelsAt
 from streamward.vision.detector import enlarged, shown_size
 from tests.support.films import a_cut
-from tests.support.labs import Plant, bus_of, plant
+from tests.support.labs import Plant, bus_of, plant, until
 from tests.support.material import the_clip, the_model
 
 MODEL = "efficientdet-lite0"
@@ -94,3 +95,31 @@ async def test_events_name_what_the_model_sees_in_the_file(lab: Plant, film: Pat
     assert -1 not in found, f"an event that is of no picture: {found[-1].detections}"
     told = mean(people(event.detections) for event in found.values())
     assert told == pytest.approx(mean(map(people, original)), rel=LESS)
+
+
+async def test_a_camera_is_set_to_a_model_and_to_one_that_is_not_there(lab: Plant) -> None:
+    with lab.runner("runner-a", MODELS=the_model(MODEL)) as runner:
+        set_to(lab, MODEL)
+        await people_were_seen(lab)
+        set_to(lab, "not-here")
+        until(lambda: "DETECTOR_FAILED" in lab.control.command("cameras", "why", "clip-1").stdout)
+        assert "no model or package has that name" in runner.log
+
+
+async def people_were_seen(lab: Plant) -> None:
+    """By the runner, in one picture at least."""
+    async with bus_of(lab) as bus, asyncio.timeout(120):
+        consumer = bus.consume(BATCHER.name, prefetch=500)
+        while not any(map(is_of_people, some := await consumer.take(at_most=100, within=1.0))):
+            await consumer.ack(some)
+        await consumer.close()
+
+
+def set_to(lab: Plant, detector: str) -> None:
+    done = lab.control.command("cameras", "set", "clip-1", "--detector", detector)
+    assert done.returncode == 0, done.stderr
+
+
+def is_of_people(delivery: Delivery) -> bool:
+    event = codec.decode(delivery.message.body, DetectionEvent)
+    return event.runner_id == "runner-a" and people(event.detections) > 0

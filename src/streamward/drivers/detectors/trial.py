@@ -6,6 +6,7 @@ What comes back is one line: why the file is of no use, or nothing.
 """
 
 import contextlib
+import os
 import resource
 import subprocess
 import sys
@@ -25,8 +26,16 @@ def prove(file: Path, digest: str, *, proofs: Path) -> None:
     if proof.exists():
         return
     command = [sys.executable, "-m", __name__, str(file.absolute()), digest]
+    environment = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}  # and no secret of ours
     try:
-        tried = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=WITHIN, check=False)  # noqa: S603
+        tried = subprocess.run(  # noqa: S603 - ourselves
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=WITHIN,
+            check=False,
+        )
     except subprocess.TimeoutExpired as error:
         raise ModelRefused(f"to load it and look at one picture takes longer than {WITHIN:.0f} s") from error
     if tried.returncode != 0:
@@ -53,7 +62,8 @@ def main(arguments: list[str]) -> int:
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_FSIZE, 0),
     ):
-        resource.setrlimit(what, (most, most))
+        with contextlib.suppress(OSError, ValueError):  # not every system has each
+            resource.setrlimit(what, (most, most))
     problem = loading.tried(Path(arguments[0]), arguments[1])
     sys.stdout.write(f"{problem or ''}\n")
     return 0 if problem is None else 1
