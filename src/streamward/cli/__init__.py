@@ -12,10 +12,13 @@ from streamward import __version__
 from streamward.cli import (
     audit,
     batcher,
+    batches,
     cameras,
     control,
+    detections,
     doctor,
     drill,
+    events,
     fleet,
     keys,
     leases,
@@ -74,6 +77,9 @@ app.add_typer(sites.app, name="sites")
 app.add_typer(runners.app, name="runners")
 app.add_typer(leases.app, name="leases")
 app.add_typer(models.app, name="models")
+app.add_typer(events.app, name="events")
+app.add_typer(batches.app, name="batches")
+app.add_typer(detections.app, name="detections")
 app.command("audit")(audit.show)
 app.command("settings")(settings.show)
 app.command("doctor")(doctor.run)

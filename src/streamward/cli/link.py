@@ -112,14 +112,14 @@ class Link:
         raw = self._exchange("POST", path + _written(query), headers, file.content, timeout=FILE_TIMEOUT)
         return self._answer(raw, kind)
 
-    def download(self, path: str, query: Query | None = None) -> Iterator[bytes]:
-        """A file, part by part; one that was cut short fails at its end."""
+    def download(self, path: str, query: Query | None = None, *, silent_for: float = ANSWER_TIMEOUT) -> Iterator[bytes]:
+        """A file or a stream, part by part as they come; one that was cut short fails at its end."""
         headers = http_client.bearing(self._bearer())
-        with self._opened("GET", path + _written(query), headers, None, timeout=ANSWER_TIMEOUT) as answer:
+        with self._opened("GET", path + _written(query), headers, None, timeout=silent_for) as answer:
             if answer.status != HTTPStatus.OK:
                 self._accept(http_client.read(answer))
             self._compare(answer.getheader(VERSION))
-            while part := answer.read(1 << 16):
+            while part := answer.read1(1 << 16):
                 yield part
             if answer.length:  # of one whose length was told the library bears a shorter one
                 raise refusal.CutShort(self.url)

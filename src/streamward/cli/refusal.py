@@ -28,6 +28,7 @@ _LOOK = {
     "identity-unknown": "`streamward people list` tells which there are",
     "invitation-unknown": "`streamward people invitations` tells which there are",
     "tenant-unknown": "`streamward tenants list` tells which there are",
+    "batch-unknown": "`streamward batches list` tells which there are",
 }
 _NOT_YET = "token-not-yet-valid"
 

@@ -4,9 +4,11 @@ from typing import Annotated, Any
 
 import typer
 
+from streamward.cli.batching import change as change_batching
 from streamward.cli.options import AsJson, IfMatch, Yes, confirm, group
 
-app = group("Lists, adds, renames and removes tenants.")
+app = group("Lists, adds, renames and removes tenants, and says when their batches close.")
+app.command("batching")(change_batching)
 
 TenantName = Annotated[str, typer.Argument(metavar="TENANT", help="The tenant's id.")]
 Title = Annotated[str, typer.Option("--name", help="Its name, as people read it.")]

@@ -1,0 +1,65 @@
+"""`streamward events`: what is seen and batched, as it happens."""
+
+import itertools
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from streamward.cli.options import AsJson, group
+
+app = group("Follows what is seen and batched, as it happens.")
+
+
+class EventKind(StrEnum):
+    """What can be listened to."""
+
+    NEW = "detection.new"
+    ALERT = "detection.alert"
+    BATCH = "detection.batch"
+
+
+@app.callback()
+def _events() -> None:
+    """A noun of its own, though it has one verb."""
+
+
+@app.command()
+def tail(
+    *,
+    camera: Annotated[str | None, typer.Option(help="Of this camera only.")] = None,
+    kind: Annotated[EventKind | None, typer.Option(help="Of this kind only.")] = None,
+    after: Annotated[
+        int | None, typer.Option(min=0, help="Begin after this id; 0: with the first that is kept. Else from now on.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="End after so many; else with Ctrl-C.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Follow detections, alerts and closed batches; goes on where it was when the control plane was away."""
+    from streamward.cli import output
+    from streamward.cli.connect import connect
+    from streamward.cli.tail import Tail
+
+    query = {"camera_uuid": camera, "kind": None if kind is None else kind.value}
+    events = Tail(connect(), query, say=output.warn, after=after).follow()
+    for event in itertools.islice(events, limit):
+        if as_json:
+            output.print_json({"id": event.id, "event": event.name, "data": event.data})
+        else:
+            print(_line(event.name, event.data), flush=True)
+
+
+def _line(name: str, data: dict[str, Any]) -> str:
+    from streamward.cli.output import cell
+
+    if name == EventKind.BATCH:
+        at, said = data["closed_at"], f"{data['detection_count']} detections, {data['close_reason']}"
+    else:
+        at, said = data["timestamp"], f"{data['label']} {data['confidence']:.2f}"
+    told = (_clock(at), f"{name:<15}", data["camera_id"], data["batch_id"], said)
+    return "  ".join(cell(each) for each in told)
+
+
+def _clock(instant: str) -> str:
+    return datetime.fromisoformat(instant).astimezone().strftime("%H:%M:%S")
