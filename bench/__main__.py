@@ -5,7 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench import index, messages, readers, rtp
+from bench import detections, index, messages, readers, rtp
 from bench.fleet import fill
 from bench.renewals import bare, growth, over_http, singles
 from tests.support.postgres import PostgresServer, installed
@@ -17,7 +17,7 @@ PASSES = 3
 
 
 def main() -> int:
-    """Measures RTP, cameras, bus and open batches, then leases on a private PostgreSQL and the control plane."""
+    """Measures RTP, cameras, bus and open batches, then leases and detections on a private PostgreSQL."""
     rtp.main()
     readers.main()
     messages.main()
@@ -56,6 +56,7 @@ def _measure(server: PostgresServer) -> None:
             shown = f"{middle.per_second:,.0f} (p99 {middle.p99_ms:.1f} ms)"
             _tell(f"single {name} per second", shown, "≥ 1,000")
             print(f"  in {PASSES} passes: " + ", ".join(f"{rate.per_second:,.0f}" for rate in rates), flush=True)
+    detections.main(url)
     costs = asyncio.run(growth(url, SIZES, passes=PASSES))
     shown = ", ".join(f"{size:,}: {cost * 1e6:.0f} µs" for size, cost in costs.items())
     _tell("cost per renewal by cameras", shown, "flat")

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from streamward.drivers.sql.admission import Admission
+from streamward.drivers.sql.admission import PostgresAdmission, SqliteAdmission
 from streamward.drivers.sql.database import Database
 from streamward.drivers.sql.dialect import SqlDialect
 from streamward.drivers.sql.statement import BATCH, Shape, statement
@@ -73,17 +73,14 @@ class SqlDetections:
 
     def __init__(self, database: Database) -> None:
         self._db = database
-        self._admission = Admission(database)
+        admission = PostgresAdmission if database.is_postgres else SqliteAdmission
+        self._admission = admission(database)
 
     async def admit(self, seen: Sequence[Seen]) -> Admitted:
         answer = await self._admission.admit(seen)
-        stored: list[Stored | None] = []
-        for each in seen:
-            key = (each.event_id, each.index)
-            found = answer.stored.get(key)
-            stored.append(found)
-            if found is not None and found.is_new:  # named twice, it is new once
-                answer.stored[key] = replace(found, is_new=False)
+        stored = [answer.stored.get((each.event_id, each.index)) for each in seen]
+        if len({(each.event_id, each.index) for each in seen}) < len(seen):
+            stored = _new_once(stored)
         return Admitted(stored=tuple(stored), at=answer.at)
 
     async def loose(self, *, stored_before: datetime, after: int, limit: int) -> list[Loose]:
@@ -161,6 +158,16 @@ def sealed_of(row: Any) -> Sealed:
         closed_at=row.b_closed_at,
         reason=CloseReason(row.b_reason),
     )
+
+
+def _new_once(stored: Iterable[Stored | None]) -> list[Stored | None]:
+    """What is named twice is new the first time only."""
+    told: set[int] = set()
+    found: list[Stored | None] = []
+    for each in stored:
+        found.append(replace(each, is_new=False) if each is not None and each.detection_id in told else each)
+        told |= {each.detection_id} if each is not None else set()
+    return found
 
 
 def _loose_of(row: Any) -> Loose:

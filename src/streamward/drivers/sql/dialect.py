@@ -104,7 +104,8 @@ class PostgresDialect:
         return f"unnest({arrays}) AS {alias} ({', '.join(columns)})"
 
     def pack(self, columns: Sequence[str], rows: Rows, *, alias: str = "n") -> dict[str, Any]:
-        return {f"{alias}_{column}": [row[place] for row in rows] for place, column in enumerate(columns)}
+        packed = map(list, zip(*rows, strict=True)) if rows else ([] for _ in columns)
+        return {f"{alias}_{column}": values for column, values in zip(columns, packed, strict=True)}
 
 
 class SqliteDialect:

@@ -193,7 +193,7 @@ def _delete(table: str, column: str, dialect: SqlDialect) -> Statement:
 
 
 def _detection_of(row: Any) -> DetectionRecord:
-    box = Box(row.d_x_from, row.d_y_from, row.d_x_to, row.d_y_to)
+    box = Box(*msgspec.json.decode(row.d_box, type=tuple[float, float, float, float]))
     seen = Seen(
         event_id=row.d_event_id,
         index=row.d_idx,

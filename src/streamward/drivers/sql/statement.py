@@ -29,7 +29,7 @@ _NAMES: Mapping[TypeEngine[Any], str] = {
         "drain_mode error_code after scope sealed_credential old new address_policy subject once_key digest "
         "object_id name detector labels role author_tenant address request_id action before event_id routing_key body "
         "invitation_id code_hash identity_id public_key login record earlier_detector make_problem batch_id label "
-        "detection_ids reason kind wishes decode"
+        "detection_ids reason kind wishes box decode"
     ),
     Boolean(): "enabled do_not_process wanted cordoned is_served is_dialed is_live is_held is_late may_wait is_told",
     BigInteger(): "generation streamed_generation revision position detection_id seq before_number",
@@ -37,10 +37,7 @@ _NAMES: Mapping[TypeEngine[Any], str] = {
         "capacity capacity_streams reserve_size limit held free asked caller place in_flight leased orphaned "
         "unowned free_slots runners wanted_cameras waiting credential_version make proven_make tried_make idx stamp"
     ),
-    Double(): (
-        "ttl soft_for steady_for tokens refill_rate reserve fps last_frame_age_s max_fps confidence x_from y_from x_to "
-        "y_to kept"
-    ),
+    Double(): ("ttl soft_for steady_for tokens refill_rate reserve fps last_frame_age_s max_fps confidence kept"),
     Instant(): (
         "now updated_at granted_at expires_at not_before free_since last_seen_at ts last_frame_ts streamed_at "
         "made_until earliest latest seen_at made_at at since used_at revoked_at stored_at stored_before started_at "
@@ -97,7 +94,7 @@ ANNOUNCEMENT = Shape("o", "position event_id routing_key body at")
 DETECTION = Shape(
     "d",
     "detection_id event_id idx tenant_id site_id camera_uuid generation made_at stored_at is_late label confidence "
-    "x_from y_from x_to y_to batch_id",
+    "box batch_id",
 )
 BATCH = Shape("b", "position batch_id tenant_id camera_uuid detection_ids started_at closed_at reason")
 BROADCAST = Shape("b", "seq tenant_id kind body at")

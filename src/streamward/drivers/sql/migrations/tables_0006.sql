@@ -14,10 +14,7 @@ CREATE TABLE detections (
     is_late      boolean NOT NULL,
     label        text NOT NULL,
     confidence   {real} NOT NULL,
-    x_from       {real} NOT NULL,
-    y_from       {real} NOT NULL,
-    x_to         {real} NOT NULL,
-    y_to         {real} NOT NULL,
+    box          text NOT NULL,
     batch_id     {id},
     UNIQUE (event_id, idx)
 )
