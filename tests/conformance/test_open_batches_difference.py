@@ -12,7 +12,7 @@ from tests.support.indexes import numbered
 from tests.support.redis_server import PrivateRedis
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(steps=stories)
 def test_redis_answers_as_memory_does_and_keeps_nothing_in_the_end(redis_server: PrivateRedis, steps: list[Step]):
     asyncio.run(_compare(redis_server, steps))

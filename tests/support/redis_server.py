@@ -7,7 +7,6 @@ otherwise it keeps nothing on disk.
 import contextlib
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -19,14 +18,16 @@ import pytest
 from redis.asyncio import Redis
 
 from streamward.drills.takeover.runner import stop
-from streamward.drivers.redis import RedisServer
+from streamward.drivers.redis import Patience, RedisServer
 from streamward.model.secret import Secret
 from tests.support.certificates import Authority
-from tests.support.ports import free_port
+from tests.support.ports import lasting_port
 
 PASSWORD = "r-c@nary:se/cret?"
 KEPT_NOWHERE = {"appendonly": "no"}
 _PROGRAM = "redis-server"
+_READY = "Ready to accept connections"
+_PATIENCE = Patience(connect=60.0, answer=60.0)
 _READ = {
     "string": ("GET",),
     "list": ("LRANGE", "0", "-1"),
@@ -35,11 +36,15 @@ _READ = {
 }
 
 
+class EndedEarly(Exception):
+    """It did not come up."""
+
+
 class PrivateRedis:
     """One server, running or not; stopped or killed and started again it has what it kept."""
 
     def __init__(self, options: Mapping[str, str] = KEPT_NOWHERE) -> None:
-        self.port, self.tls_port = free_port(), free_port()
+        self.port, self.tls_port = lasting_port(), lasting_port()
         self.folder = Path(tempfile.mkdtemp(prefix="swrd-", dir="/tmp"))
         self._process: subprocess.Popen[bytes] | None = None
         authority = Authority(self.folder)
@@ -61,8 +66,8 @@ class PrivateRedis:
         (self.folder / "redis.conf").write_text("".join(f"{name} {value}\n" for name, value in told.items()))
 
     def start(self) -> None:
-        """Runs it until it takes connections."""
-        with (self.folder / "output").open("ab") as output:
+        """Runs it until it takes connections; raises EndedEarly."""
+        with (self.folder / "output").open("wb") as output:
             self._process = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", _PROGRAM, "redis.conf"],
                 cwd=self.folder,
@@ -70,10 +75,10 @@ class PrivateRedis:
                 stdout=output,
                 stderr=subprocess.STDOUT,
             )
-        while not (_answers(self.port) and _answers(self.tls_port)):
+        while _READY not in (told := (self.folder / "output").read_text()):
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(timeout=0.02)
-                raise RuntimeError((self.folder / "output").read_text())
+                raise EndedEarly(told)
 
     def kill(self) -> None:
         """Ends it at once."""
@@ -104,7 +109,7 @@ class PrivateRedis:
 
     def at(self, *, port: int | None = None) -> RedisServer:
         """As a batcher is told of it."""
-        return RedisServer(url=Secret(self.url(port=port)))
+        return RedisServer(url=Secret(self.url(port=port)), patience=_PATIENCE)
 
     @contextlib.asynccontextmanager
     async def client(self) -> AsyncIterator[Redis]:
@@ -153,14 +158,21 @@ def running(options: Mapping[str, str] = KEPT_NOWHERE) -> Iterator[PrivateRedis]
     """A server while this lasts; without the package the test is skipped."""
     if not is_installed():
         pytest.skip(f"Redis is not installed: no {_PROGRAM}, or no setpriv")
-    server = PrivateRedis(options)
+    server = _started(options)
     try:
-        server.start()
         yield server
     finally:
         server.remove()
 
 
-def _answers(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
+def _started(options: Mapping[str, str]) -> PrivateRedis:
+    """A server; another one if somebody took one of its ports."""
+    for _ in range(4):
+        server = PrivateRedis(options)
+        try:
+            server.start()
+        except EndedEarly:
+            server.remove()
+        else:
+            return server
+    raise AssertionError("no Redis stays up")

@@ -6,9 +6,7 @@ It listens on loopback only, plain and with TLS, checks every signature, and die
 import contextlib
 import json
 import os
-import random
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -24,12 +22,12 @@ from streamward.model.secret import Secret
 from streamward.protocol.fields import ClearText
 from streamward.protocol.shards import ObjectsAt
 from tests.support.certificates import Authority
+from tests.support.ports import lasting_port
 
 PATIENCE = 60.0  # seconds for each step of a request: the first objects take it a while
 BUCKET = "events"
 ACCESS_KEY, SECRET_KEY = "streamward", "s3-c@nary/se+cret"
 _PROGRAM = Path(sys.executable).with_name("weed")
-_BELOW_EPHEMERAL = range(15_000, 32_000)  # its own connections would take a port of the others before it is bound
 _PARTS = ("master.port", "master.port.grpc", "volume.port", "volume.port.grpc", "filer.port", "filer.port.grpc")
 _IDENTITY = {
     "name": "worker",
@@ -46,10 +44,10 @@ class SeaweedServer:
     """One server, running or not."""
 
     def __init__(self) -> None:
-        self.port, self.tls_port = _port(), _port()
+        self.port, self.tls_port = lasting_port(), lasting_port()
         self._folder = Path(tempfile.mkdtemp(prefix="sws3-", dir="/tmp"))
-        self._ports = {"s3.port": self.port, "s3.port.https": self.tls_port, "s3.port.grpc": _port()}
-        self._ports |= {part: _port() for part in _PARTS}
+        self._ports = {"s3.port": self.port, "s3.port.https": self.tls_port, "s3.port.grpc": lasting_port()}
+        self._ports |= {part: lasting_port() for part in _PARTS}
         self._process: subprocess.Popen[bytes] | None = None
         authority = Authority(self._folder)
         authority.issue("node")
@@ -147,11 +145,3 @@ def _started() -> SeaweedServer:
         else:
             return server
     raise AssertionError("no server of S3 stays up")
-
-
-def _port() -> int:
-    while True:
-        port = random.choice(_BELOW_EPHEMERAL)
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
