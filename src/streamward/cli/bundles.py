@@ -62,7 +62,10 @@ def sign(
     signed = packed(about, content, picture, key=private_key_in(key))
     _check(signed, "nothing was signed")
     place = output or Path(f"{name}{SUFFIX}")
-    place.write_bytes(signed)
+    try:
+        place.write_bytes(signed)
+    except OSError as error:
+        raise CommandFailed(f"cannot write {place}: {(error.strerror or str(error)).lower()}") from error
     print(place)
 
 
@@ -81,17 +84,12 @@ def verify(file: Bundle, *, key: PublicKey = None, as_json: AsJson = False) -> N
 def install(file: Bundle, *, key: PublicKey = None) -> None:
     """Put a signed model into the folder of models; Workers that use it take it up within seconds."""
     from streamward.drivers.detectors.bundle import SUFFIX
+    from streamward.drivers.detectors.shelf import Shelf
     from streamward.settings import load
 
     about, content = _opened(file, key)
     _check(content, "it was not installed")
-    folder = load().models_folder
-    folder.mkdir(parents=True, exist_ok=True)
-    place = folder / f"{about.name}{SUFFIX}"
-    fresh = place.with_suffix(".new")
-    fresh.write_bytes(content)
-    fresh.replace(place)
-    print(place)
+    print(Shelf(load().models_folder).put(f"{about.name}{SUFFIX}", content))
 
 
 def _opened(file: Path, key: Path | None) -> tuple[Any, bytes]:

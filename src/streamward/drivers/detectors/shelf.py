@@ -57,6 +57,18 @@ class WrongModel(StreamwardError):
         )
 
 
+class FolderUnusable(StreamwardError):
+    """A folder of models that nothing can be put into."""
+
+    def __init__(self, folder: Path, why: str) -> None:
+        super().__init__(folder, why)
+        self.folder = folder
+        self.why = why
+
+    def __str__(self) -> str:
+        return f"nothing can be put into the folder of models {self.folder}: {self.why}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
     """A model, known or not, and where it lies if it does."""
@@ -102,11 +114,19 @@ class Shelf:
         digest = model_file.digest_of(content)
         if digest != model.sha256:
             raise WrongModel(model, digest)
-        self.folder.mkdir(parents=True, exist_ok=True)
+        return self.put(file.name, content), True
+
+    def put(self, name: str, content: bytes) -> Path:
+        """Puts a file there, all at once; raises FolderUnusable."""
+        file = self.folder / name
         fresh = file.with_suffix(".new")
-        fresh.write_bytes(content)
-        fresh.replace(file)
-        return file, True
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            fresh.write_bytes(content)
+            fresh.replace(file)
+        except OSError as error:
+            raise FolderUnusable(self.folder, (error.strerror or str(error)).lower()) from error
+        return file
 
     def _file(self, model: KnownModel) -> Path:
         return self.folder / f"{model.name}{model.suffix}"
