@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from streamward.drills.figures import Objective, Row, columns
-from tests.support import rabbitmq
+from tests.support import postgres, rabbitmq
 
 ROOT = Path(__file__).resolve().parent.parent
-BROKER = "STREAMWARD_AMQP_URL"
+BROKER, DATABASE = "STREAMWARD_AMQP_URL", "STREAMWARD_DATABASE_URL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,7 @@ class Plan:
     minutes: float  # about, on a quiet machine with two cores
     command: str
     has_broker: bool = False  # a RabbitMQ of our own
+    has_database: bool = False  # a PostgreSQL of our own
 
     @property
     def args(self) -> list[str]:
@@ -68,6 +69,7 @@ PLANS = (
     Plan("bluegreen", 3, "streamward drill bluegreen --times 3 --kills 3"),
     Plan("steady", 11, "streamward drill steady --minutes 10"),
     Plan("scale", 17, "streamward drill scale --minutes 10"),
+    Plan("scale-postgresql", 12, "streamward drill scale --minutes 5 --database setting", has_database=True),
     Plan("leftovers", 8, "streamward drill leftovers --kills 100"),
     Plan("fuzz", 60, "scripts.fuzz_api --examples 2000 --minutes 30"),
 )
@@ -94,22 +96,31 @@ def run(plan: Plan, folder: Path) -> Ran:
     """Runs one; how it goes is seen as it goes."""
     print(f"\n== {plan.name}: {plan.command}", file=sys.stderr, flush=True)
     began = time.monotonic()
-    with broker(is_wanted=plan.has_broker) as settings:
+    with servers(plan) as settings:
         if settings is None:
-            return Ran(plan.name, 1, 0.0, [Objective("has a RabbitMQ", "none", "one", is_met=False)])
+            return Ran(plan.name, 1, 0.0, [Objective("has its own servers", "not installed", "all", is_met=False)])
         ended = subprocess.run(plan.args, cwd=ROOT, env=os.environ | settings, stdout=subprocess.PIPE, check=False)
     (folder / f"{plan.name}.json").write_bytes(ended.stdout)
     return Ran(plan.name, ended.returncode, time.monotonic() - began, judged(ended.stdout))
 
 
 @contextlib.contextmanager
-def broker(*, is_wanted: bool) -> Iterator[dict[str, str] | None]:
-    """The settings of a RabbitMQ of our own; none if it is not wanted, None if it is not installed."""
-    if not is_wanted or not rabbitmq.is_installed():
-        yield None if is_wanted else {}
+def servers(plan: Plan) -> Iterator[dict[str, str] | None]:
+    """The settings of the servers that a plan wants of our own; None if one of them is not installed."""
+    binaries = postgres.installed()
+    if (plan.has_broker and not rabbitmq.is_installed()) or (plan.has_database and binaries is None):
+        yield None
         return
-    with rabbitmq.running() as server:
-        yield {BROKER: server.url()}
+    settings = {}
+    with contextlib.ExitStack() as started:
+        if plan.has_broker:
+            settings[BROKER] = started.enter_context(rabbitmq.running()).url()
+        if plan.has_database and binaries is not None:
+            server = postgres.PostgresServer(binaries)
+            started.callback(server.stop)
+            server.start()
+            settings[DATABASE] = server.url("postgres")
+        yield settings
 
 
 def judged(printed: bytes) -> list[Objective]:
