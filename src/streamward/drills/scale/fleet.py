@@ -1,15 +1,19 @@
 """The processes of a scale drill: a control plane and many runners, each with its Manager, fork server and Workers."""
 
 import contextlib
+import os
+import shutil
+import signal
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from streamward.drills.roles import Role, call, minted
 from streamward.drills.scale.layout import Layout
 from streamward.drills.takeover.desk import Desk
 from streamward.drills.takeover.fleet import LISTENS
-from streamward.drills.takeover.runner import Runner, ended
+from streamward.drills.takeover.runner import Runner, ended, send
 from streamward.drivers.key_pair import KeyPair, StoredIdentity
 from streamward.model.identity import Role as IdentityRole
 from streamward.model.secret import Secret
@@ -47,7 +51,7 @@ class Fleet:
         self.runners: dict[str, Runner] = {}
         self._folder = folder
         self._started = started
-        self.control = Role("control", folder=folder, environment=self._environment())
+        self.control = Role("control", folder=folder, environment=self._environment(), within=_preferred())
         started.callback(ended, self.control)
         (url,) = self.control.said(LISTENS)
         token = minted("token", "--admin", "drill", "--ttl", "24h", folder=folder, environment=self._environment())
@@ -56,11 +60,13 @@ class Fleet:
             self.desk.add("/v1/tenants", {"tenant_id": tenant})
         for site in spec.layout.all_sites():
             self.desk.add("/v1/sites", site)
+        for runner_id in (*spec.layout.runner_ids, *spec.layout.standbys):
+            self.desk.insist(partial(self._enrol, runner_id))
 
     def start_runner(self, runner_id: str) -> Runner:
         """A runner from its parent down, by our first thread."""
         environment = self._environment(
-            IDENTITY=str(self._enrolled(runner_id)),
+            IDENTITY=str(self._identity(runner_id)),
             CONTROL_URL=self.desk.url,
             PROM_MANAGER_PORT="0",
             PROM_WORKER_PORT="0",
@@ -74,16 +80,17 @@ class Fleet:
         self.runners[runner_id] = runner = Runner(runner_id, role, [role])
         return runner
 
-    def _enrolled(self, runner_id: str) -> Path:
-        """The key pair of a runner; not by the command line, of which each start takes a second."""
+    def _identity(self, runner_id: str) -> Path:
+        return self._folder / f"{runner_id}.json"
+
+    def _enrol(self, runner_id: str) -> None:
+        """Makes a runner known; not by the command line, of which each start takes a second."""
         invited = self.desk.add("/v1/invitations", {"subject": runner_id, "role": "runner", "ttl_s": 3600})
         stored = StoredIdentity(url=self.desk.url, pair=KeyPair.new(), role=IdentityRole.RUNNER)
         code = ClearText(Secret(invited["code"]))
         redeemed = codec.encode(RedeemCode(code=code, public_key=stored.pair.public_key))
         call("POST", f"{self.desk.url}/v1/identities", body=redeemed)
-        path = self._folder / f"{runner_id}.json"
-        stored.save(path)
-        return path
+        stored.save(self._identity(runner_id))
 
     def _environment(self, **more: str) -> dict[str, str]:
         spec = self.spec
@@ -103,4 +110,14 @@ class Fleet:
 def fleet(spec: ScaleSpec, folder: Path) -> Iterator[Fleet]:
     """The processes; whatever happens they are ended, the last one first."""
     with contextlib.ExitStack() as started:
-        yield Fleet(spec, folder, started)
+        serving = Fleet(spec, folder, started)
+        try:
+            yield serving
+        finally:  # all at once: one after the other they would take minutes
+            send(signal.SIGTERM, [each.role.process.pid for each in serving.runners.values() if each.is_there])
+
+
+def _preferred() -> tuple[str, ...]:
+    """What the control plane's command begins with, to wait for no runner: in life it has a host of its own."""
+    found = shutil.which("nice")
+    return () if found is None or os.geteuid() != 0 else (found, "-n", "-10")

@@ -50,7 +50,7 @@ class Desk:
         """Many cameras, all at once; told twice they are the same."""
         lines = b"".join(msgspec.json.encode(each) + b"\n" for each in cameras)
         place = f"{self.url}/v1/cameras/import"
-        self._insist(lambda: call("POST", place, body=lines, kind="application/x-ndjson", token=self.token))
+        self.insist(lambda: call("POST", place, body=lines, kind="application/x-ndjson", token=self.token))
 
     def change(self, path: str, message: dict[str, Any]) -> None:
         """Something that is there, whatever its state."""
@@ -61,10 +61,10 @@ class Desk:
         call("DELETE", f"{self.url}{path}", token=self.token, is_forced=True)
 
     def _read(self, path: str, kind: type[Any]) -> Any:
-        told = self._insist(lambda: call("GET", f"{self.url}{path}", token=self.token))
+        told = self.insist(lambda: call("GET", f"{self.url}{path}", token=self.token))
         return codec.decode(msgspec.json.encode(told), kind)
 
-    def _insist(self, asked: Callable[[], Any]) -> Any:
+    def insist(self, asked: Callable[[], Any]) -> Any:
         """Asks again for a while: a database that is busy just now is no failure of the drill."""
         last = time.monotonic() + ENDED_WITHIN
         while True:

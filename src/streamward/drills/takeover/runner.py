@@ -28,6 +28,11 @@ class Runner:
         """Whether its present start has a Worker that waits."""
         return any(line.get("event") == "worker.spawn" for line in self.role.lines())
 
+    @property
+    def is_there(self) -> bool:
+        """Whether its parent lives."""
+        return self.role.process.poll() is None
+
     def lines(self) -> list[dict[str, Any]]:
         """What was logged in all its starts."""
         return [line for role in self.starts for line in role.lines()]
