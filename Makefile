@@ -53,6 +53,7 @@ docs: $(VENV)/.dev ## write the pages that are generated from the code
 
 bench: $(VENV)/.bench ## measure, as ratios within one run
 	@scripts/postgresql
+	@scripts/rabbitmq
 	@scripts/redis
 	$(BIN)/python -m bench
 

@@ -5,7 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench import detections, index, messages, readers, rtp
+from bench import batcher, detections, index, messages, readers, rtp
 from bench.fleet import fill
 from bench.renewals import bare, growth, over_http, singles
 from tests.support.postgres import PostgresServer, installed
@@ -31,6 +31,7 @@ def main() -> int:
         server.start()
         asyncio.run(server.make_template())
         _measure(server)
+        batcher.main(server)
     finally:
         server.stop()
     return 0

@@ -85,7 +85,7 @@ async def test_a_full_batch_closes_at_once_and_is_told_to_everybody():
         "pipeline_start_time": "2026-01-01T12:00:00Z",
     }
     assert desk.db.batches[batch_id].is_told
-    await desk.batcher.herald.tick()
+    await desk.batcher.herald.write()
     assert [each.kind for each in desk.db.broadcasts].count("detection.batch") == 1
 
 

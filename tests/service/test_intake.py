@@ -37,7 +37,7 @@ async def test_what_was_seen_is_stored_in_a_batch_and_told_of_before_it_is_ackno
     assert len(desk.db.detections) == 4
     assert desk.of(DetectionsStored) == [DetectionsStored(new=4, late=0, known=0, refused=0)]
     assert desk.waiting(events.BATCHER.name) == []
-    await desk.batcher.herald.tick()
+    await desk.batcher.herald.write()
     bodies = [json.loads(each.body) for each in desk.db.broadcasts]
     assert [each["label"] for each in bodies] == ["person", "car", "person", "car"]
     assert len({each["batch_id"] for each in bodies}) == 1
@@ -180,7 +180,7 @@ async def test_what_cannot_wait_is_a_batch_of_its_own_and_an_alert_is_told_apart
     await desk.batcher.closer.close_in_hand()
     (record,) = desk.db.batches.values()
     assert (record.batch.detection_ids, record.batch.reason) == ((2,), "fast_path")
-    await desk.batcher.herald.tick()
+    await desk.batcher.herald.write()
     alerts = [json.loads(each.body)["detection_id"] for each in desk.db.broadcasts if each.kind == "detection.alert"]
     assert alerts == [2, 3]
 
@@ -192,5 +192,5 @@ async def test_what_is_late_is_never_urgent():
     await desk.see(-1, generation=1, detections=[a_thing("fire", 0.99)])
     await desk.take_in()
     assert len(desk.batcher.in_hand) == 0
-    await desk.batcher.herald.tick()
+    await desk.batcher.herald.write()
     assert {each.kind for each in desk.db.broadcasts} == {"detection.new"}

@@ -70,7 +70,11 @@ class BatcherProcess:
         return said
 
     def is_ready(self) -> bool:
-        return httpx.get(self.metrics.replace("/metrics", "/ready"), timeout=60).status_code == httpx.codes.OK
+        return self.answers("/ready")
+
+    def answers(self, path: str) -> bool:
+        """Whether it says yes to that."""
+        return httpx.get(self.metrics.replace("/metrics", path), timeout=60).status_code == httpx.codes.OK
 
 
 @dataclass

@@ -133,4 +133,4 @@ class Batcher:
             async with asyncio.timeout(DRAIN_WITHIN):
                 await self.closer.close_in_hand()
                 await self.relay.tick()
-                await self.herald.tick()
+                await self.herald.write()

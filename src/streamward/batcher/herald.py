@@ -4,6 +4,7 @@ Guaranteed: a broadcast that fails fails no detection, and nobody waits for one.
 waits is bounded: while the database is away, what does not fit is left out.
 """
 
+import asyncio
 from collections.abc import Callable
 
 from streamward.batcher.facts import BroadcastsDropped
@@ -15,6 +16,7 @@ from streamward.runtime.journal import Journal
 
 MOST_WAITING = 20_000  # broadcasts
 AT_ONCE = 1000
+LINGER = 0.1  # seconds for what comes right after the first
 LOOK_EVERY = 60.0  # seconds, unless something is told
 
 
@@ -40,6 +42,16 @@ class Herald:
 
     async def tick(self) -> float:
         """Writes what waits, together what is alike; raises StoreUnavailable, and then it waits on."""
+        if 0 < self._count < AT_ONCE:
+            await asyncio.sleep(LINGER)
+        await self.write()
+        if self._dropped:
+            self._journal.record(BroadcastsDropped(count=self._dropped))
+            self._dropped = 0
+        return LOOK_EVERY
+
+    async def write(self) -> None:
+        """Leaves nothing that waits."""
         while self._waiting:
             (tenant_id, kind), bodies = next(iter(self._waiting.items()))
             some = [codec.encode(body).decode() for body in bodies[:AT_ONCE]]
@@ -48,7 +60,3 @@ class Herald:
             self._count -= len(some)
             if not bodies:
                 del self._waiting[tenant_id, kind]
-        if self._dropped:
-            self._journal.record(BroadcastsDropped(count=self._dropped))
-            self._dropped = 0
-        return LOOK_EVERY

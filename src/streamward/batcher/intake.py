@@ -18,13 +18,14 @@ from streamward.batcher.dead_letters import DeadLetters
 from streamward.batcher.facts import DetectionsMissing, MessageUnusable
 from streamward.batcher.keeping import Keeper
 from streamward.batcher.pressure import Valve
-from streamward.batcher.reading import read
+from streamward.batcher.reading import fetched, read
 from streamward.insight.store import Seen
 from streamward.leases.store import StoreUnavailable
 from streamward.model.bus import Bus, BusAway, Consumer, Delivery, QueueRefused
 from streamward.model.ids import RunnerId, ShardId, TenantId
 from streamward.model.objects import ObjectStore, StoreAway
 from streamward.protocol.events import BATCHER, DetectionsLost
+from streamward.protocol.pointers import DATAREF
 from streamward.runtime import failpoints
 from streamward.runtime.clock import Clock
 from streamward.runtime.journal import Journal
@@ -33,9 +34,13 @@ TAKEN = failpoints.declare("batch.after-take")
 ACKED = failpoints.declare("batch.after-ack")
 
 LISTEN_FOR = 5.0  # seconds, if nothing comes before
+LINGER = 0.05  # seconds for what comes right after the first
 MOST = 400  # messages at a time
 PAUSE = 1.0  # seconds, under pressure
 TRIES = 3  # of a message alone, before it is set aside
+
+
+Reading = tuple[Seen, ...] | DetectionsLost | MessageUnusable | StoreAway
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,7 @@ class Intake:
         self._keeper = keeper
         self._valve = valve
         self._journal = journal
+        self._clock = clock
         self._dead = DeadLetters(bus, journal=journal, clock=clock)
         self._consumer: Consumer | None = None
         self._failed: Counter[str] = Counter()  # alone, by message id
@@ -79,7 +85,7 @@ class Intake:
             return PAUSE
         try:
             consumer = self._consumer or await self._subscribed()
-            taken = await consumer.take(at_most=MOST, within=LISTEN_FOR)
+            taken = await self._taken(consumer)
             if taken:
                 failpoints.reach(TAKEN)
                 await self._work(consumer, taken)
@@ -95,6 +101,17 @@ class Intake:
         consumer, self._consumer = self._consumer, None
         if consumer is not None:
             await consumer.close()
+
+    async def _taken(self, consumer: Consumer) -> list[Delivery]:
+        """What waits, and what comes right after it: many together cost little more than one."""
+        taken = await consumer.take(at_most=MOST, within=LISTEN_FOR)
+        give_up_at = self._clock.boot() + LINGER
+        while taken and len(taken) < MOST and (left := give_up_at - self._clock.boot()) > 0:
+            more = await consumer.take(at_most=MOST - len(taken), within=left)
+            if not more:
+                break
+            taken += more
+        return taken
 
     async def _subscribed(self) -> Consumer:
         await self._bus.declare(BATCHER)
@@ -133,16 +150,25 @@ class Intake:
                     result.found.append(_Read(delivery, reading))
         return result
 
-    async def _readings(
-        self, taken: Sequence[Delivery]
-    ) -> list[tuple[Seen, ...] | DetectionsLost | MessageUnusable | StoreAway]:
-        async def reading(delivery: Delivery) -> tuple[Seen, ...] | DetectionsLost | MessageUnusable | StoreAway:
-            try:
-                return await read(delivery.message, self._objects)
-            except (MessageUnusable, StoreAway) as err:
-                return err
+    async def _readings(self, taken: Sequence[Delivery]) -> list[Reading]:
+        """What each says; those that lie elsewhere are fetched together."""
+        readings = [None if DATAREF in each.message.headers else self._read_here(each) for each in taken]
+        pointing = [place for place, reading in enumerate(readings) if reading is None]
+        fetched = await asyncio.gather(*(self._fetched(taken[place]) for place in pointing))
+        found = dict(zip(pointing, fetched, strict=True))
+        return [found[place] if reading is None else reading for place, reading in enumerate(readings)]
 
-        return await asyncio.gather(*map(reading, taken))
+    def _read_here(self, delivery: Delivery) -> Reading:
+        try:
+            return read(delivery.message)
+        except MessageUnusable as err:
+            return err
+
+    async def _fetched(self, delivery: Delivery) -> Reading:
+        try:
+            return read(delivery.message, await fetched(delivery.message, self._objects))
+        except (MessageUnusable, StoreAway) as err:
+            return err
 
     async def _keep(self, found: Sequence[_Read]) -> list[Delivery]:
         """All of them together, or those that the database takes."""

@@ -21,15 +21,21 @@ LONGEST_LABEL = 200  # characters
 _GAP = "gap."
 
 
-async def read(message: Message, objects: ObjectStore) -> tuple[Seen, ...] | DetectionsLost:
-    """What a message says; raises MessageUnusable, and StoreAway of the object store."""
+async def fetched(message: Message, objects: ObjectStore) -> bytes:
+    """The body of a message that only says where it lies; raises MessageUnusable, and StoreAway."""
+    try:
+        return await payload(message, objects)
+    except PayloadUnusable as err:
+        raise MessageUnusable(message.message_id, err.why) from err
+
+
+def read(message: Message, body: bytes | None = None) -> tuple[Seen, ...] | DetectionsLost:
+    """What a message says, or another body in its place; raises MessageUnusable."""
     try:
         if message.routing_key.startswith(_GAP):
             return codec.decode(message.body, DetectionsLost)
-        event = codec.decode(await payload(message, objects), DetectionEvent)
+        event = codec.decode(message.body if body is None else body, DetectionEvent)
         _check(event, message)
-    except PayloadUnusable as err:
-        raise MessageUnusable(message.message_id, err.why) from err
     except (codec.MalformedMessage, ValueError) as err:
         raise MessageUnusable(message.message_id, str(err)) from err
     return tuple(_seen(event, index, thing) for index, thing in enumerate(event.detections))
