@@ -57,6 +57,15 @@ async def test_the_same_twice_is_stored_once_and_said_to_be_known(world: World):
     assert again[1].is_new
 
 
+async def test_many_can_be_stored_at_once(world: World):
+    await with_a_lease(world)
+    seen = [a_seen(f"event-{number % 1100}") for number in range(2200)]
+    stored = (await world.insight.detections.admit(seen)).stored
+    assert [each is not None and each.is_new for each in stored] == [True] * 1100 + [False] * 1100
+    ids = [each.detection_id for each in stored if each is not None]
+    assert ids[:1100] == ids[1100:]
+
+
 async def test_each_place_in_an_event_is_a_detection(world: World):
     await with_a_lease(world)
     stored = (await world.insight.detections.admit([a_seen(index=0), a_seen(index=1)])).stored

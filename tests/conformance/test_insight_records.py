@@ -150,6 +150,16 @@ async def test_what_is_old_is_forgotten_in_small_steps_each_tenant_s_by_its_own_
     assert await world.insight.analyses.page(Recent(scope=None)) == []
 
 
+async def test_much_can_be_forgotten_at_once(world: World):
+    await with_two_tenants(world.store)
+    ids = await admitted(world, *(ours(f"event-{number}") for number in range(50)))
+    for number, each in enumerate(ids):
+        await world.insight.batches.close_batch(a_sealed([each], number=number))
+    await world.sleep(DAY + 1)
+    assert await world.insight.records.prune({}, otherwise=DAY, limit=45) == 45
+    assert await world.insight.records.prune({}, otherwise=DAY, limit=45) == 5
+
+
 async def test_what_is_exactly_as_old_as_may_be_is_kept(world: World):
     await with_two_tenants(world.store)
     await world.insight.batches.close_batch(a_sealed(await admitted(world, ours("a"))))

@@ -3,7 +3,8 @@
 from streamward.batcher.parts import Parts
 
 PRUNE_EVERY = 60.0  # seconds, when nothing is left to forget
-SOME = 500  # at a time: nobody should wait for a long delete
+SOME = 500  # batches at a time: nobody should wait for a long delete
+SOME_TOLD = 20_000  # broadcasts at a time: there is one of each detection
 BROADCASTS_KEPT = 3600.0  # seconds in which a listener can come back and miss nothing
 
 
@@ -18,5 +19,5 @@ class Pruner:
         kept = {tenant_id: rules.detections_kept for tenant_id, rules in (await self._parts.rules.every()).items()}
         insight = self._parts.insight
         gone = await insight.records.prune(kept, otherwise=self._parts.rules.otherwise.detections_kept, limit=SOME)
-        gone_too = await insight.broadcasts.prune(kept=BROADCASTS_KEPT, limit=SOME)
-        return PRUNE_EVERY if max(gone, gone_too) < SOME else 1.0
+        gone_too = await insight.broadcasts.prune(kept=BROADCASTS_KEPT, limit=SOME_TOLD)
+        return PRUNE_EVERY if gone < SOME and gone_too < SOME_TOLD else 1.0

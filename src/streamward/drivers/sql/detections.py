@@ -16,6 +16,7 @@ from streamward.drivers.sql.statement import BATCH, Shape, statement
 from streamward.insight.batch import BatchId, CloseReason, Sealed
 from streamward.insight.store import Admitted, Closed, Loose, Seen, Stored, Waiting
 
+_CHUNK = 1000  # detections of one statement, which must end within a statement's time
 _LOOSE = Shape("d", "detection_id tenant_id camera_uuid made_at is_late")
 _SWEEP = statement(
     f"SELECT {_LOOSE.columns} FROM detections AS d WHERE d.batch_id IS NULL AND d.detection_id > :detection_id"
@@ -77,8 +78,11 @@ class SqlDetections:
         self._admission = admission(database)
 
     async def admit(self, seen: Sequence[Seen]) -> Admitted:
-        answer = await self._admission.admit(seen)
-        stored = [answer.stored.get((each.event_id, each.index)) for each in seen]
+        stored: list[Stored | None] = []
+        for start in range(0, max(1, len(seen)), _CHUNK):
+            some = seen[start : start + _CHUNK]
+            answer = await self._admission.admit(some)
+            stored += [answer.stored.get((each.event_id, each.index)) for each in some]
         if len({(each.event_id, each.index) for each in seen}) < len(seen):
             stored = _new_once(stored)
         return Admitted(stored=tuple(stored), at=answer.at)

@@ -18,6 +18,7 @@ from streamward.insight.store import Seen
 from streamward.model.detection import Box, Detection
 from streamward.model.ids import TenantId
 
+_STEP = 20  # batches of one transaction: nobody should wait long for what it has locked
 _CHUNK = 1000  # detections of one statement, which must end within a statement's time
 _NEWEST = 2**63 - 1
 _GRANT = Shape("g", "runner_id incarnation")
@@ -134,8 +135,12 @@ class SqlRecords:
             tenants = (await connection.execute(_TENANTS)).scalars().all()
         gone = 0
         for tenant_id in tenants:
-            if gone < limit:
-                gone += await self._forget(tenant_id, kept=kept.get(tenant_id, otherwise), limit=limit - gone)
+            some = -1
+            while some and gone < limit:
+                some = await self._forget(
+                    tenant_id, kept=kept.get(tenant_id, otherwise), limit=min(_STEP, limit - gone)
+                )
+                gone += some
         return gone
 
     async def _forget(self, tenant_id: TenantId, *, kept: float, limit: int) -> int:
