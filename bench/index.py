@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from redis.asyncio import Redis
@@ -52,24 +53,35 @@ def main() -> int:
     return 0
 
 
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What adding detections took."""
+
+    per_second: float
+    client: float  # seconds of processor for each
+    server: float
+
+    def __str__(self) -> str:
+        return f"{self.per_second:,.0f}/s ({self.client * 1e6:.0f} + {self.server * 1e6:.0f} µs)"
+
+
 async def _pass(server: PrivateRedis, number: int) -> float:
     async with _emptied(server) as client:
-        plain = await _rate(_plain(client), clients=1)
-        plainly = await _rate(_plain(client), clients=CLIENTS)
-    async with _emptied(server):
+        plain = await _cost(client, _plain(client), clients=1)
+        plainly = await _cost(client, _plain(client), clients=CLIENTS)
+    async with _emptied(server) as client:
         index = RedisOpenBatches(server.at())
-        single = await _rate(_grouped(index, 1), clients=1)
-        singly = await _rate(_grouped(index, 1), clients=CLIENTS)
-        grouped = await _rate(_grouped(index, GROUP), clients=1)
-        pairs = await _rate(_grouped(index, GROUP, apiece=5), clients=1)
+        single = await _cost(client, _grouped(index, 1), clients=1)
+        singly = await _cost(client, _grouped(index, 1), clients=CLIENTS)
+        grouped = await _cost(client, _grouped(index, GROUP), clients=1)
+        several = await _cost(client, _grouped(index, GROUP, apiece=5), clients=1)
         await index.close()
+    print(f"pass {number}, detections a second, and processor of client + Redis for each:")
     print(
-        f"pass {number}: plain {plain:,.0f}/s, {CLIENTS} at once {plainly:,.0f}/s; by script {single:,.0f}/s, "
-        f"{CLIENTS} at once {singly:,.0f}/s; {GROUP} cameras in one go {grouped:,.0f}/s "
-        f"({grouped / plainly:.1f} × the better plain one), 5 of each of {GROUP // 5} cameras {pairs:,.0f}/s",
-        flush=True,
+        f"  S2's commands {plain}, {CLIENTS} at once {plainly}; a script for each {single}, {CLIENTS} at once {singly}"
     )
-    return grouped / max(plain, plainly)
+    print(f"  {GROUP} cameras in one go {grouped}, five of each of {GROUP // 5} cameras {several}", flush=True)
+    return grouped.per_second / max(plain.per_second, plainly.per_second)
 
 
 @asynccontextmanager
@@ -79,8 +91,7 @@ async def _emptied(server: PrivateRedis) -> AsyncIterator[Redis]:
         yield client
 
 
-async def _rate(add: Add, *, clients: int) -> float:
-    """Detections in a second."""
+async def _cost(client: Redis, add: Add, *, clients: int) -> Cost:
     numbers = itertools.count()
     over_at = time.monotonic() + SECONDS
 
@@ -90,9 +101,16 @@ async def _rate(add: Add, *, clients: int) -> float:
             added += await add(next(numbers))
         return added
 
-    began = time.monotonic()
+    began, processor, served = time.monotonic(), time.process_time(), await _spent(client)
     added = sum(await asyncio.gather(*(one() for _ in range(clients))))
-    return added / (time.monotonic() - began)
+    took = time.monotonic() - began
+    return Cost(added / took, (time.process_time() - processor) / added, (await _spent(client) - served) / added)
+
+
+async def _spent(client: Redis) -> float:
+    """Seconds of processor that Redis has had."""
+    used = await client.info("cpu")
+    return float(used["used_cpu_user"]) + float(used["used_cpu_sys"])
 
 
 def _plain(client: Redis) -> Add:
@@ -160,9 +178,8 @@ async def _due(server: PrivateRedis) -> None:
     late.sort()
     shown = f"p50 {statistics.median(late):.2f} s, all {late[-1]:.2f} s"
     _tell(f"told after due, {OPEN:,} open", shown, "≤ 1 s")
-    print(
-        f"  one look at up to 100 of them: median {statistics.median(took) * 1000:.1f} ms, all {max(took) * 1000:.1f}"
-    )
+    looks = f"median {statistics.median(took) * 1000:.1f} ms, all {max(took) * 1000:.1f} ms"
+    print(f"  one look at up to 100 of them: {looks}", flush=True)
 
 
 async def _opened(index: RedisOpenBatches) -> dict[str, float]:
