@@ -8,13 +8,15 @@ What comes back is one line: why the file is of no use, or nothing.
 import contextlib
 import os
 import resource
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 from streamward.drivers.detectors.refusal import ModelRefused
 
-WITHIN = 45.0  # seconds: less than a runner waits for its first Worker
+WITHIN = 180.0  # seconds: a host may be busy
+WORK = 45  # seconds of processor time
 MEMORY = 6 << 30  # bytes of addresses
 LONGEST = 400  # characters of a reason
 _FOLDER = ".tried"
@@ -47,6 +49,8 @@ def prove(file: Path, digest: str, *, proofs: Path) -> None:
 
 def _why(code: int, said: str) -> str:
     line = "".join(each for each in said.strip().rpartition("\n")[2] if each.isprintable())[:LONGEST]
+    if code == -signal.SIGXCPU:
+        return f"to load it and look at one picture takes more than {WORK} s of a processor's time"
     if code < 0:
         return f"whoever loads it is ended by signal {-code}"
     return line or f"to try it ended with exit code {code}"
@@ -56,14 +60,14 @@ def main(arguments: list[str]) -> int:
     """In the process that may die."""
     from streamward.drivers.detectors import loading  # noqa: PLC0415 - which comes to `prove` itself
 
-    for what, most in (
-        (resource.RLIMIT_AS, MEMORY),
-        (resource.RLIMIT_CPU, int(WITHIN)),
-        (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_FSIZE, 0),
+    for what, soft, hard in (
+        (resource.RLIMIT_AS, MEMORY, MEMORY),
+        (resource.RLIMIT_CPU, WORK, WORK + 1),  # the first is a signal that says which limit it was
+        (resource.RLIMIT_CORE, 0, 0),
+        (resource.RLIMIT_FSIZE, 0, 0),
     ):
         with contextlib.suppress(OSError, ValueError):  # not every system has each
-            resource.setrlimit(what, (most, most))
+            resource.setrlimit(what, (soft, hard))
     problem = loading.tried(Path(arguments[0]), arguments[1])
     sys.stdout.write(f"{problem or ''}\n")
     return 0 if problem is None else 1
