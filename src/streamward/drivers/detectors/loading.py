@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 
 from streamward.drivers.detectors import model_file
 from streamward.drivers.detectors.colour import ColourDetector
+from streamward.drivers.detectors.columns import from_columns, is_columnar
 from streamward.drivers.detectors.model_file import Model, Stamp
 from streamward.drivers.detectors.refusal import ModelRefused
 from streamward.drivers.null import NullDetector
@@ -58,7 +59,8 @@ class FunctionDetector:
 
     def detect(self, image: Any) -> Detections:
         """What it sees; raises AnswerUnusable, and whatever the function raises."""
-        return checked(self._detect(image))
+        answer = self._detect(image)
+        return checked(from_columns(answer) if is_columnar(answer) else answer)
 
 
 class ModelDetector(FunctionDetector):
