@@ -34,7 +34,7 @@ TAKEN = failpoints.declare("batch.after-take")
 ACKED = failpoints.declare("batch.after-ack")
 
 LISTEN_FOR = 5.0  # seconds, if nothing comes before
-LINGER = 0.05  # seconds for what comes right after the first
+LINGER = 0.1  # seconds for what comes right after the first
 MOST = 400  # messages at a time
 PAUSE = 1.0  # seconds, under pressure
 TRIES = 3  # of a message alone, before it is set aside
