@@ -248,6 +248,15 @@ def test_a_control_plane_that_stops_says_so() -> None:
     listening(scene)
 
 
+async def test_a_stream_counts_as_answered_when_it_begins() -> None:
+    control = Listened()
+    async with streaming(control, token=control.token()):
+        control.clock.advance(600)
+    page = (await control.operator().get("/metrics")).text.splitlines()
+    (total,) = [line for line in page if "duration_seconds_sum" in line and "/v1/events/stream" in line]
+    assert total.endswith(" 0.0")
+
+
 def test_one_listener_too_many_of_a_tenant_is_refused_and_others_are_not() -> None:
     async def scene(control: Listened) -> None:
         async with contextlib.AsyncExitStack() as ears:

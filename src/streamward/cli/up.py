@@ -85,6 +85,7 @@ def _summary(served: Any, settings: Any) -> str:
     tries = [
         ("streamward fleet", "who shows which camera, live"),
         ("streamward leases list", "who has which camera"),
+        ("streamward events tail", "what they see, as it happens"),
         ("streamward cameras why cam-1", "why one does not run"),
         (f"streamward runners kill {name}", "it dies, others take its cameras, and how long that took"),
     ]

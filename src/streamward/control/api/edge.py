@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from streamward import __version__
 from streamward.control.api.problems import INTERNAL, problem_response
+from streamward.protocol.listening import MEDIA_TYPE as EVENTS
 from streamward.runtime.clock import Clock
 
 REQUEST_ID = "X-Request-Id"
@@ -52,7 +53,7 @@ class Edge:
             return
         self._meter.begin()
         began = self._clock.boot()
-        call = _Call(scope, send)
+        call = _Call(scope, send, self._clock)
         scope[_NAME] = call.request_id
         try:
             await self._app(scope, receive, call.send)
@@ -60,7 +61,8 @@ class Edge:
             _log.exception("request failed", extra=call.told(self._clock.boot() - began))
             if call.status == 0:
                 await problem_response(INTERNAL)(scope, receive, call.send)
-        seconds = self._clock.boot() - began
+        ended = self._clock.boot() if call.streams_since is None else call.streams_since
+        seconds = ended - began
         self._meter.observe(call.route, status=call.status, seconds=seconds)
         if _log.isEnabledFor(logging.DEBUG):
             _log.debug("request answered", extra=call.told(seconds))
@@ -69,10 +71,12 @@ class Edge:
 class _Call:
     """One call under way."""
 
-    def __init__(self, scope: Scope, send: Send) -> None:
+    def __init__(self, scope: Scope, send: Send, clock: Clock) -> None:
         sent = Headers(scope=scope).get(REQUEST_ID, "")
         self.request_id = sent if _SENT_ID.fullmatch(sent) else secrets.token_hex(8)
         self.status = 0  # nothing was answered yet
+        self.streams_since: float | None = None  # boot-time from which it is answered, with events without end
+        self._clock = clock
         self._scope = scope
         self._send = send
 
@@ -87,6 +91,8 @@ class _Call:
             headers = MutableHeaders(scope=message)
             headers[REQUEST_ID] = self.request_id
             headers[VERSION] = __version__
+            if headers.get("content-type") == EVENTS:
+                self.streams_since = self._clock.boot()
         await self._send(message)
 
     def told(self, seconds: float) -> dict[str, object]:
