@@ -22,7 +22,7 @@ from streamward.drivers.sql.statement import Shape, Statement, statement
 from streamward.insight.store import Seen, Stored, in_turn
 
 _KEYED = ("event_id", "idx")
-_SEEN = ("place", "stamp", *_KEYED, "made_at", "label", "confidence", "box")
+_SEEN = ("stamp", *_KEYED, "made_at", "label", "confidence", "box")
 _STORED = Shape("d", "detection_id event_id idx made_at is_late batch_id")
 _LARGEST = 2**63  # no generation comes so far, and no column holds it
 
@@ -97,18 +97,17 @@ def _offered(seen: Sequence[Seen]) -> Offered:
 
 def _listed(offered: Offered, dialect: SqlDialect) -> dict[str, Any]:
     stamps: dict[tuple[object, ...], int] = {}
-    rows = [_row(place, each, stamps) for place, each in enumerate(offered.values())]
+    rows = [_row(each, stamps) for each in offered.values()]
     numbered = [(number, *stamp) for stamp, number in stamps.items()]
     return {**dialect.pack(STAMPED, numbered, alias="m"), **dialect.pack(_SEEN, rows)}
 
 
-def _row(place: int, seen: Seen, stamps: dict[tuple[object, ...], int]) -> tuple[object, ...]:
+def _row(seen: Seen, stamps: dict[tuple[object, ...], int]) -> tuple[object, ...]:
     """One detection; its stamp is numbered, from one, if it is a new one."""
     what = seen.detection
     box = what.box
     stamp = (seen.camera_id, seen.generation, seen.runner_id, seen.incarnation, seen.tenant_id, seen.site_id)
     return (
-        place,
         stamps.setdefault(stamp, len(stamps) + 1),
         seen.event_id,
         seen.index,
@@ -148,7 +147,7 @@ def _insert(dialect: SqlDialect) -> str:
         " is_late, label, confidence, box)"
         f" SELECT n.event_id, n.idx, k.tenant_id, k.site_id, k.camera_uuid, k.generation, {dated}, t.now,"
         " k.next_at IS NOT NULL, n.label, n.confidence, n.box"
-        f" FROM {dialect.listed(*_SEEN)} CROSS JOIN t JOIN k ON k.stamp = n.stamp"
+        f" FROM {dialect.listed(*_SEEN, is_numbered=True)} CROSS JOIN t JOIN k ON k.stamp = n.stamp"
         f" WHERE NOT k.is_busy AND (k.next_at IS NULL OR {dated} < k.next_at)"
         " ORDER BY n.place ON CONFLICT (event_id, idx) DO NOTHING RETURNING detection_id"
     )

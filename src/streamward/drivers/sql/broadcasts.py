@@ -14,7 +14,6 @@ from streamward.insight.rules import Rules, Wishes
 from streamward.model.ids import TenantId
 from streamward.model.register import Note
 
-_SAID = ("place", "body")
 _AFTER = {
     is_scoped: statement(
         f"SELECT {BROADCAST.columns} FROM broadcasts AS b WHERE b.seq > :seq"
@@ -45,7 +44,8 @@ class SqlBroadcasts:
         dialect = database.dialect
         self._append_sql = statement(
             f"WITH t AS MATERIALIZED ({dialect.in_turn}) INSERT INTO broadcasts (tenant_id, kind, body, at)"
-            f" SELECT :tenant_id, :kind, n.body, t.now FROM {dialect.listed(*_SAID)} CROSS JOIN t ORDER BY n.place"
+            f" SELECT :tenant_id, :kind, n.body, t.now FROM {dialect.listed('body', is_numbered=True)} CROSS JOIN t"
+            " ORDER BY n.place"
         )
         self._prune_sql = statement(
             f"WITH t AS MATERIALIZED ({dialect.now}) DELETE FROM broadcasts WHERE seq IN"
@@ -57,7 +57,7 @@ class SqlBroadcasts:
     async def append(self, tenant_id: TenantId, kind: str, bodies: Sequence[str]) -> None:
         if not bodies:
             return
-        said = self._db.dialect.pack(_SAID, list(enumerate(bodies)))
+        said = self._db.dialect.pack(("body",), [(body,) for body in bodies])
         params = {**said, "tenant_id": tenant_id, "kind": kind, **self._db.moment()}
         async with self._db.single() as connection:
             await connection.execute(self._append_sql, params)

@@ -53,8 +53,8 @@ class SqlDialect(Protocol):
         """What a change tells of the row that it changed, each column marked with the alias."""
         ...
 
-    def listed(self, *columns: str, alias: str = "n") -> str:
-        """A list that goes with the statement, as a table."""
+    def listed(self, *columns: str, alias: str = "n", is_numbered: bool = False) -> str:
+        """A list that goes with the statement, as a table; if it is numbered, each row knows its `place`."""
         ...
 
     def pack(self, columns: Sequence[str], rows: Rows, *, alias: str = "n") -> dict[str, Any]:
@@ -98,9 +98,11 @@ class PostgresDialect:
     def returning(self, alias: str, *columns: str) -> str:
         return "RETURNING " + ", ".join(f"{alias}.{column} AS {alias}_{column}" for column in columns)
 
-    def listed(self, *columns: str, alias: str = "n") -> str:
+    def listed(self, *columns: str, alias: str = "n", is_numbered: bool = False) -> str:
         """Behind a SELECT the planner does not see how long a list is; where it did, it planned every call anew."""
         arrays = ", ".join(f"(SELECT :{alias}_{column})" for column in columns)
+        if is_numbered:
+            return f"unnest({arrays}) WITH ORDINALITY AS {alias} ({', '.join(columns)}, place)"
         return f"unnest({arrays}) AS {alias} ({', '.join(columns)})"
 
     def pack(self, columns: Sequence[str], rows: Rows, *, alias: str = "n") -> dict[str, Any]:
@@ -140,8 +142,9 @@ class SqliteDialect:
         """Sees the changed row only, and knows nothing of its alias."""
         return "RETURNING " + ", ".join(f"{column} AS {alias}_{column}" for column in columns)
 
-    def listed(self, *columns: str, alias: str = "n") -> str:
+    def listed(self, *columns: str, alias: str = "n", is_numbered: bool = False) -> str:
         fields = ", ".join(f"json_extract(value, '$[{place}]') AS {column}" for place, column in enumerate(columns))
+        fields += ", key AS place" if is_numbered else ""
         return f"(SELECT {fields} FROM json_each(:{alias}_list)) AS {alias}"  # noqa: S608 - names of this package
 
     def pack(self, columns: Sequence[str], rows: Rows, *, alias: str = "n") -> dict[str, Any]:  # noqa: ARG002
