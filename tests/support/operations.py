@@ -109,6 +109,7 @@ def _of_runners(names: Names) -> dict[str, dict[str, Any]]:
         "NamedDial": {**camera, "version": 1},
         "TakeDials": {"items": [{"site_id": names.site_id, **camera, "version": 1}]},
         "FinishDials": {"items": [{"site_id": names.site_id, **camera, "version": 1}]},
+        "AskHandovers": {**runner, "room": 1, "shown": [names.camera_uuid], "refused": [names.camera_uuid]},
         "AskLogins": {
             **runner,
             "told": [{**camera, "login": _LOGIN, "outcome": "refused"}],

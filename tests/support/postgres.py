@@ -36,6 +36,7 @@ _EMPTY = "".join(
         "sites",
         "created_once",
         "logins",
+        "handovers",
         "tenants",
         "invitations",
         "identities",

@@ -13,6 +13,7 @@ from streamward.cli.drill_options import (
     Cameras,
     Data,
     Database,
+    KeyEvery,
     OnControlLoss,
     RenewEvery,
     Runners,
@@ -112,14 +113,7 @@ def takeover(
     *,
     how: Annotated[How, typer.Option(help="What is done to a runner.")] = How.KILL,
     kills: Annotated[int, typer.Option(min=1, help="How often it is done.")] = 20,
-    key_every: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            max=10,
-            help="Seconds between keyframes, of which who dials waits for the next; else gets the latest.",
-        ),
-    ] = None,
+    key_every: KeyEvery = None,
     rested: Annotated[
         bool, typer.Option("--rested", help="Wait each time until the site's reserve for takeovers is full again.")
     ] = False,
@@ -255,6 +249,8 @@ def bluegreen(
     *,
     times: Annotated[int, typer.Option(min=0, help="How often the Workers of every runner are replaced.")] = 3,
     kills: Annotated[int, typer.Option(min=0, help="How often more, with the old Worker killed on the way.")] = 0,
+    drains: Annotated[int, typer.Option(min=0, help="How often every runner is drained softly after that.")] = 0,
+    key_every: KeyEvery = None,
     cameras: Cameras = 12,
     runners: Runners = 2,
     seed: Seed = None,
@@ -263,7 +259,7 @@ def bluegreen(
     data: Data = None,
     as_json: AsJson = False,
 ) -> None:
-    """Replace the Workers of a fleet that runs, and count the pictures that this costs each camera.
+    """Replace the Workers of a fleet that runs, or drain its runners, and count the pictures that it costs each camera.
 
     Pictures are told by what the recorder paints into them, connections by the recorder. Starts a fleet of its own.
     Exits with 1 if an objective was missed.
@@ -271,8 +267,15 @@ def bluegreen(
     from streamward.drills.bluegreen.run import BluegreenSpec, main
     from streamward.drills.takeover.fleet import FleetSpec
 
-    made = FleetSpec(cameras=cameras, runners=runners, database=database_url(database), amqp=broker_url(amqp))
-    sys.exit(main(BluegreenSpec(fleet=made, times=times, kills=kills, seed=seed, data=data), as_json=as_json))
+    made = FleetSpec(
+        cameras=cameras,
+        runners=runners,
+        database=database_url(database),
+        amqp=broker_url(amqp),
+        key_every=key_every,
+    )
+    wanted = BluegreenSpec(fleet=made, times=times, kills=kills, drains=drains, seed=seed, data=data)
+    sys.exit(main(wanted, as_json=as_json))
 
 
 @app.command()

@@ -25,6 +25,12 @@ Amqp = Annotated[
         help="RabbitMQ for the embedded bus, nobody else's; with a login: `setting`, STREAMWARD_AMQP_URL.",
     ),
 ]
+KeyEvery = Annotated[
+    int | None,
+    typer.Option(
+        min=1, max=10, help="Seconds between keyframes, of which who dials waits for the next; else gets the latest."
+    ),
+]
 Data = Annotated[Path | None, typer.Option(help="Folder that is kept; else a temporary one.")]
 
 

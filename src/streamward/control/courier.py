@@ -1,4 +1,4 @@
-"""Clear credentials, to whoever holds the lease and to nobody else: callers have seen to that."""
+"""Clear credentials, to whoever holds the lease or is its heir, and to nobody else: callers have seen to that."""
 
 from streamward.leases import facts
 from streamward.model.camera import Camera

@@ -19,6 +19,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from streamward.leases.fence import Stamp
+from streamward.leases.handover import Handing, unawaited
 from streamward.leases.held import Held, heard
 from streamward.leases.lease import DenialReason, Denied, Owner
 from streamward.leases.policy import FAST, RENEW_TIMEOUT
@@ -146,14 +147,17 @@ class Holder:
     state: HolderState = HolderState.STARTING
     owner: Owner = field(init=False)
     making: Making = AS_STARTED  # told with each beat
+    handing: Handing | None = None  # how the heirs of its cameras do, while it drains softly; None: nobody says
+    is_watching: bool = False  # what will be its own soon, be that more than its share
     _held: dict[CameraId, Held] = field(default_factory=dict)
     _stamped_until: dict[CameraId, tuple[Generation, datetime]] = field(default_factory=dict)  # also of what was lost
     giving_back: dict[CameraId, Named] = field(default_factory=dict)
     _given_back: dict[CameraId, Generation] = field(default_factory=dict)
     _channels: dict[AskKind, _Channel] = field(default_factory=lambda: {kind: _Channel() for kind in AskKind})
     _numbers: int = 0
-    _flags: Flags = field(default_factory=lambda: Flags(capacity=DEFAULT_CAPACITY))
+    flags: Flags = field(default_factory=lambda: Flags(capacity=DEFAULT_CAPACITY))
     _next_drain: float = 0.0
+    _drains_since: float | None = None
     _settled_at: float = 0.0
     _left_since: float | None = None  # since when cameras have been free that others should take
 
@@ -204,7 +208,7 @@ class Holder:
         """When `due` has something to do at the latest, if no answer comes before."""
         if self.state is HolderState.ENDED:
             return math.inf
-        soonest = self._next_drain if self._held and self._flags.drain is not DrainMode.NONE else math.inf
+        soonest = self._next_drain if self._held and self.flags.drain is not DrainMode.NONE else math.inf
         for kind in self._kinds():
             channel = self._channels[kind]
             at = channel.due if channel.under_way is None else self._gives_up_at(channel.under_way)
@@ -288,12 +292,12 @@ class Holder:
 
     def _claim(self, now: float) -> OpenClaim | None:
         """What it may take now; nothing: None."""
-        if self.state is HolderState.LEAVING or self._flags.cordoned or self._flags.drain is not DrainMode.NONE:
-            return None
-        most = min(FIRST_FEW, self._flags.capacity) if self._is_settling(now) else self._flags.capacity
-        limit = most - len(self._held) - len(self.giving_back)
+        limit = room(self)
+        if self._is_settling(now):
+            limit = min(limit, FIRST_FEW - len(self._held) - len(self.giving_back))
         is_left = self._left_since is not None and now - self._left_since >= LEFT_FOR
-        return OpenClaim(owner=self.owner, limit=min(limit, MOST_ASKED), beyond_share=is_left) if limit > 0 else None
+        beyond = is_left or self.is_watching
+        return OpenClaim(owner=self.owner, limit=min(limit, MOST_ASKED), beyond_share=beyond) if limit > 0 else None
 
     def _is_settling(self, now: float) -> bool:
         return now < self._settled_at
@@ -305,7 +309,7 @@ class Holder:
         if self.state is HolderState.STARTING:
             self.state = HolderState.SERVING
             self._settled_at = now + SETTLED_AFTER
-        self._flags = flags
+        self.flags = flags
 
     def _take_grants(self, ask: Ask, acquired: Acquired, now: float) -> None:
         for lease in acquired.leases:
@@ -375,9 +379,24 @@ class Holder:
             self.end()
 
     def _drain(self, now: float) -> None:
-        if self._flags.drain is DrainMode.NONE or now < self._next_drain:
+        if self.flags.drain is DrainMode.NONE:
+            self._drains_since = None
             return
-        hard = self._flags.drain is DrainMode.HARD
-        for camera_id in list(self._held)[: None if hard else SOFT_DRAIN_BATCH]:
-            self.drop(camera_id, now)
-        self._next_drain = now + SOFT_DRAIN_EVERY
+        since = self._drains_since = now if self._drains_since is None else self._drains_since
+        for camera_id in self._held.keys() & (self.handing.shown if self.handing else ()):
+            self.drop(camera_id, now)  # its heir sees it already
+        if now >= self._next_drain:
+            hard = self.flags.drain is DrainMode.HARD
+            for camera_id in (
+                list(self._held) if hard else unawaited(self._held, self.handing, waited=now - since)[:SOFT_DRAIN_BATCH]
+            ):
+                self.drop(camera_id, now)
+            self._next_drain = now + SOFT_DRAIN_EVERY
+
+
+def room(holder: Holder) -> int:
+    """How many cameras more a runner may take."""
+    flags = holder.flags
+    if holder.state is HolderState.LEAVING or flags.cordoned or flags.drain is not DrainMode.NONE:
+        return 0
+    return flags.capacity - len(holder.held(-math.inf)) - len(holder.giving_back)

@@ -8,6 +8,8 @@ should but elsewhere moves without a gap:
     add it here, silent ─ it shows ─→ silence it there ─ it is silent ─→ let it speak here, drop it there
                         └ it dials, and does not show in time ─→ drop it there ─ it has stopped ─→ let it speak here
 
+One that is wanted silent is another runner's, before or after it is this one's: it runs, and says nothing.
+
 Guaranteed: a camera speaks in one Worker at most, whatever was lost or died on the way; what is right already is not
 touched; steps that were lost are given again by the next look, and a plan that changes its mind half-way ends well.
 """
@@ -39,6 +41,7 @@ class Wanted:
     shard_id: ShardId
     generation: Generation
     revision: int  # of what its source says
+    is_silent: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,12 +109,26 @@ def reconcile(
         steps += [DropCamera(each.worker, camera_id) for each in places if each not in right and not each.is_stopping]
         if camera_id in wanted:
             target = workers.get(wanted[camera_id].shard_id)
-            steps += _settle(camera_id, target, places, right, now=now)
+            is_silent = wanted[camera_id].is_silent
+            steps += (
+                _silence(camera_id, target, places, right)
+                if is_silent
+                else _settle(camera_id, target, places, right, now=now)
+            )
     return sorted(steps, key=lambda step: _ORDER[type(step)])
 
 
 def _is_right(wanted: Wanted | None, running: Running) -> bool:
     return wanted is not None and (wanted.generation, wanted.revision) == (running.generation, running.revision)
+
+
+def _silence(camera_id: CameraId, target: int | None, places: Sequence[Running], right: list[Running]) -> list[Step]:
+    """Of a camera that is wanted silent: one place is enough, and the one that speaks knows when it stopped."""
+    if not right:
+        return [AddCamera(target, camera_id, is_muted=True)] if target is not None and not places else []
+    best = min(right, key=lambda each: (each.voice is Voice.SILENT, each.worker != target))
+    drops: list[Step] = [DropCamera(each.worker, camera_id) for each in right if each is not best]
+    return [*drops, MuteCamera(best.worker, camera_id)] if best.voice is Voice.SPEAKS else drops
 
 
 def _settle(

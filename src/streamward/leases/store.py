@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from streamward.leases.dialing import Bucket, DialGranted, DialRefused
+from streamward.leases.handover import HandoverAsk, HandoversTold
 from streamward.leases.lease import Denied, Grant, Lease, Owner, SessionState
 from streamward.leases.login_talk import LoginsJudged, LoginTalk
 from streamward.model.camera import Camera, Site
@@ -156,6 +157,14 @@ class LeaseStore(Protocol):
         ...
 
 
+class HandoverStore(Protocol):
+    """Who may watch a camera before it holds it."""
+
+    async def hand_over(self, ask: HandoverAsk) -> HandoversTold:
+        """Takes in what a runner tells, gives it what it may watch; nothing to an incarnation that has ended."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseFilter:
     """Which leases to list, in the order of their cameras, after the one named."""
@@ -296,6 +305,7 @@ class StatusStore(Protocol):
 class Store(
     LeaseStore,
     LeaseRecords,
+    HandoverStore,
     RunnerStore,
     CameraStore,
     DialStore,

@@ -5,6 +5,7 @@ from streamward.leases.lease import DenialReason, Denied
 from streamward.leases.store import Kept, Named, OpenClaim, Renewal, Renewed
 from streamward.model.ids import CameraId, Generation
 from streamward.model.runner import RunnerSpec
+from streamward.protocol.handovers import AskHandovers, HandoverAnswers
 from streamward.protocol.leases import (
     AcquireCameras,
     AcquiredCamera,
@@ -22,8 +23,8 @@ from streamward.protocol.leases import (
 )
 from streamward.protocol.problem import Problem
 
-Request = RegisterRunner | AcquireCameras | RenewCameras | ReleaseCameras | Heartbeat
-Reply = RunnerFlags | CamerasAcquired | CamerasRenewed | CamerasReleased | Problem
+Request = RegisterRunner | AcquireCameras | RenewCameras | ReleaseCameras | Heartbeat | AskHandovers
+Reply = RunnerFlags | CamerasAcquired | CamerasRenewed | CamerasReleased | HandoverAnswers | Problem
 
 PATHS: dict[type[Request], str] = {
     RegisterRunner: "/v1/runners/register",
@@ -31,6 +32,7 @@ PATHS: dict[type[Request], str] = {
     RenewCameras: "/v1/leases/cameras/renew",
     ReleaseCameras: "/v1/leases/cameras/release",
     Heartbeat: "/v1/runners/heartbeat",
+    AskHandovers: "/v1/handovers",
 }
 REPLIES: dict[type[Request], type[Reply]] = {
     RegisterRunner: RunnerFlags,
@@ -38,6 +40,7 @@ REPLIES: dict[type[Request], type[Reply]] = {
     RenewCameras: CamerasRenewed,
     ReleaseCameras: CamerasReleased,
     Heartbeat: RunnerFlags,
+    AskHandovers: HandoverAnswers,
 }
 
 
@@ -76,7 +79,7 @@ def request(ask: Ask) -> Request:
 
 
 def answer(reply: Reply) -> Answer | None:
-    """What a reply means to the runner that asked; None: nothing that it can act on."""
+    """What a reply means to the runner's leases; None: nothing that they can act on."""
     match reply:
         case RunnerFlags():
             return Flags(capacity=reply.capacity_streams, cordoned=reply.cordoned, drain=reply.drain_mode)
@@ -92,6 +95,8 @@ def answer(reply: Reply) -> Answer | None:
             )
         case CamerasReleased():
             return Released(tuple(map(CameraId, reply.released)))
+        case HandoverAnswers():
+            return None
         case Problem():
             return Denied(DenialReason(reply.reason)) if reply.reason in set(DenialReason) else None
 

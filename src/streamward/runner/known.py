@@ -15,6 +15,7 @@ from streamward.model.ids import CameraId, Generation, SiteId, TenantId
 from streamward.model.secret import Secret
 from streamward.protocol import shards
 from streamward.protocol.fields import ClearText
+from streamward.protocol.handovers import WatchCamera
 from streamward.protocol.leases import AcquiredCamera, CameraSource
 from streamward.protocol.problem import Problem
 from streamward.protocol.sites import SiteDetails, SourceRules
@@ -58,8 +59,8 @@ class KnownCameras:
         """Which those are."""
         return iter(self._cameras)
 
-    def granted(self, lease: AcquiredCamera) -> None:
-        """A camera that the runner holds now."""
+    def granted(self, lease: AcquiredCamera | WatchCamera) -> None:
+        """A camera that the runner holds now, or will soon."""
         self._note(CameraId(lease.camera_uuid), TenantId(lease.tenant_id), SiteId(lease.site_id), source=lease.source)
 
     def keep(self, cameras: Collection[CameraId]) -> None:

@@ -57,6 +57,7 @@ from streamward.runner import facts
 from streamward.runner.crew import Crew, Seat, speaks
 from streamward.runner.dial_tokens import DialTokens
 from streamward.runner.given_up import GivenUp
+from streamward.runner.handovers import Handovers
 from streamward.runner.lease_line import LeaseLine
 from streamward.runner.manager_parts import Counts, ManagerParts, ManagerSpec
 from streamward.runner.staffing import SPARE, Staffing
@@ -85,6 +86,7 @@ class Manager:
             on_word=self._heard,
             on_gone=self._gone,
         )
+        self.handovers = Handovers(parts, self.crew, poke=self._look_again)
         self._line = LeaseLine(
             parts.holder, parts.control, clock=parts.clock, journal=parts.journal, stopping=self._stopping
         )
@@ -136,7 +138,7 @@ class Manager:
         self._holder.making = self.staffing.making
         self._line.send_due(self._answered)
         # Of all that is not lost, trusted or not: while the control plane is away Workers stay, and run nothing.
-        owned = list(filter(None, map(self._known.owned, self._holder.held(-_FOREVER))))
+        owned = list(filter(None, map(self._known.owned, self._holder.held(-_FOREVER) | self.handovers.silent)))
         self._give_up_strangers(owned, now)
         self.staffing.plan(owned, is_leaving=self._is_leaving)
         self.reports |= self._given_up.reports(set(self.staffing.given_up()))
@@ -213,12 +215,15 @@ class Manager:
                     self._add(seat, camera_id, wanted[camera_id], is_muted=is_muted)
 
     def _wanted(self) -> dict[CameraId, Wanted]:
-        found, held = {}, self._held()
+        found, held, silent = {}, self._held(), self.handovers.silent
         for shard in self.staffing.planned:
             for camera_id in shard.cameras:
                 lease, revision = held.get(camera_id), self._known.revision(camera_id)
-                if lease is not None and revision is not None:
-                    found[camera_id] = Wanted(shard_id=shard.shard_id, generation=lease.generation, revision=revision)
+                generation = silent.get(camera_id) if lease is None else lease.generation
+                if generation is not None and revision is not None:
+                    found[camera_id] = Wanted(
+                        shard_id=shard.shard_id, generation=generation, revision=revision, is_silent=lease is None
+                    )
         return found
 
     def _add(self, seat: Seat, camera_id: CameraId, wanted: Wanted, *, is_muted: bool) -> None:
@@ -242,15 +247,11 @@ class Manager:
     def _unmute(self, seat: Seat, camera_id: CameraId, now: float) -> None:
         running = seat.cameras[camera_id]
         seat.unmute(camera_id, after=self._spoken.get(camera_id, 0.0))
-        duration_ms = round((now - running.since) * 1000)
-        self._parts.journal.record(
-            facts.BluegreenCutover(
-                camera_id=camera_id,
-                shard_id=seat.shard_id or SPARE,
-                has_shown=running.is_shown,
-                duration_ms=duration_ms,
-            )
+        shard_id, took = seat.shard_id or SPARE, round((now - running.since) * 1000)
+        cutover = facts.BluegreenCutover(
+            camera_id=camera_id, shard_id=shard_id, has_shown=running.is_shown, duration_ms=took
         )
+        self._parts.journal.record(cutover)
 
     async def _pay(self, camera_id: CameraId, generation: Generation) -> None:
         owned = self._known.owned(camera_id)
@@ -275,7 +276,8 @@ class Manager:
 
     def _forget(self) -> None:
         """Cameras that are neither held nor given back nor running: what they log in with, too."""
-        kept = {*self._holder.held(-_FOREVER), *self._holder.giving_back, *self.crew.running()}
+        held, silent = self._holder.held(-_FOREVER), self.handovers.silent
+        kept = {*held, *self._holder.giving_back, *silent, *self.crew.running()}
         self._known.keep(kept)
         self.dials.keep(kept)
         self._moments = {camera_id: each for camera_id, each in self._moments.items() if camera_id in kept}
@@ -367,15 +369,21 @@ class Manager:
 
     async def _stop_all(self, releasing: Releasing) -> None:
         while running := self._running_of(releasing):
-            for camera_id, places in running.items():
-                for each in places:
+            for camera_id in running.keys() - self.handovers.handed.keys():  # those are told to fall silent
+                for each in running[camera_id]:
                     self.crew.seats[each.worker].drop(camera_id)
             self._changed.clear()
             await self._changed.wait()
 
     def _running_of(self, releasing: Releasing) -> dict[CameraId, list[Running]]:
-        cameras = {each.camera_id for each in releasing.leases}
-        return {camera_id: places for camera_id, places in self.crew.running().items() if camera_id in cameras}
+        """Those of which something may still be made; one whose heir sees it may keep its connection for a moment."""
+        cameras, handed = {each.camera_id for each in releasing.leases}, self.handovers.handed
+        return {
+            camera_id: places
+            for camera_id, places in self.crew.running().items()
+            if camera_id in cameras
+            and (camera_id not in handed or any(each.voice is not Voice.SILENT for each in places))
+        }
 
     def _dated(self, named: Named) -> Named:
         moments = self._moments.get(named.camera_id, NEVER)

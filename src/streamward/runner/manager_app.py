@@ -53,7 +53,7 @@ from streamward.runtime import log
 from streamward.runtime.clock import Clock, SystemClock
 from streamward.runtime.journal import Journal
 from streamward.runtime.outbox import MessagesPublished
-from streamward.runtime.service import Service
+from streamward.runtime.service import Service, Ticks
 from streamward.runtime.teller import Teller
 from streamward.settings import ObjectSettings, Settings
 
@@ -186,9 +186,7 @@ async def _managing(around: _Around, link: ParentLink) -> AsyncIterator[Manager]
                 restart,
                 managing,
                 Service("ticket", _ticket_keeper(around, link), journal=journal),
-                Service("frees", FreeWatch(around.speaker, manager), journal=journal),
-                Service("changes", ChangeWatch(around.speaker, read.known, manager), journal=journal),
-                Service("sites", SiteWatch(read.known, manager), journal=journal),
+                *(Service(name, body, journal=journal) for name, body in _watches(around, read, manager).items()),
                 Service("paces", pacer, journal=journal),
                 Service("bulletin", _bulletin(around, manager, teller), journal=journal),
             ):
@@ -203,6 +201,16 @@ async def _managing(around: _Around, link: ParentLink) -> AsyncIterator[Manager]
         await spawner.close()
         await read.stop()
         await bus.close()
+
+
+def _watches(around: _Around, read: Reading, manager: Manager) -> dict[str, Ticks]:
+    """What keeps a Manager informed."""
+    return {
+        "frees": FreeWatch(around.speaker, manager),
+        "changes": ChangeWatch(around.speaker, read.known, manager),
+        "sites": SiteWatch(read.known, manager),
+        "handovers": manager.handovers,
+    }
 
 
 async def _ready(spawner: Spawner, manager: Manager) -> None:

@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from streamward.leases.handover import HANDED_WITHIN, NO_ONE_WITHIN, Handing
 from streamward.leases.holder import (
     SOFT_DRAIN_BATCH,
     Acquired,
@@ -12,9 +13,10 @@ from streamward.leases.holder import (
     Flags,
     HolderState,
     Released,
+    room,
 )
 from streamward.leases.lease import DenialReason, Denied
-from streamward.leases.store import Kept, Named
+from streamward.leases.store import Kept, Named, OpenClaim
 from streamward.model.ids import CameraId
 from streamward.model.runner import DrainMode
 from tests.support.builders import CAMERA, at
@@ -129,6 +131,44 @@ def test_a_soft_drain_gives_back_a_few_at_a_time():
     assert list(talk.holder.held(13.0)) == list(cameras[SOFT_DRAIN_BATCH:])
     talk.poll(13.1)
     assert list(talk.holder.held(13.1)) == []
+
+
+def test_a_soft_drain_waits_for_heirs_and_lets_go_at_once_what_they_see():
+    one, two, three = cameras = tuple(CameraId(f"cam-{n}") for n in range(3))
+    talk = holding(*cameras, now=10.0)
+    talk.holder.handing = Handing()
+    talk.flags(Flags(capacity=10, drain=DrainMode.SOFT), now=11.0)
+    talk.poll(11.1)
+    assert list(talk.holder.held(11.1)) == [one, two, three]
+    talk.holder.handing = Handing(awaited=frozenset({one}), shown=frozenset({two}))
+    talk.poll(11.2)
+    assert list(talk.holder.held(11.2)) == [one, three]
+    talk.poll(11.1 + NO_ONE_WITHIN)
+    assert list(talk.holder.held(-math.inf)) == [one], "nobody wants the third"
+    talk.poll(13.1 + HANDED_WITHIN)
+    assert list(talk.holder.held(-math.inf)) == []
+
+
+def test_a_drain_that_begins_anew_waits_anew():
+    talk = holding(now=10.0)
+    talk.holder.handing = Handing()
+    for drain in (DrainMode.SOFT, DrainMode.NONE, DrainMode.SOFT):
+        talk.flags(Flags(capacity=10, drain=drain), now=11.0)
+        talk.poll(11.1)
+        talk.answer(AskKind.BEAT, None, now=11.1)
+    talk.poll(15.0)
+    assert list(talk.holder.held(-math.inf)) == [CAMERA]
+
+
+@pytest.mark.parametrize("flags", [Flags(capacity=5), Flags(capacity=5, cordoned=True)])
+def test_who_watches_what_will_be_its_own_asks_for_it_beyond_its_share(flags):
+    talk = holding(now=10.0)
+    talk.flags(flags, now=12.0)
+    assert room(talk.holder) == (0 if flags.cordoned else 4)
+    talk.answer(AskKind.ACQUIRE, None, now=12.0)
+    talk.holder.is_watching = True
+    if AskKind.ACQUIRE in talk.poll(14.0):
+        assert talk.last(AskKind.ACQUIRE).body == OpenClaim(owner=talk.holder.owner, limit=4, beyond_share=True)
 
 
 def test_a_hard_drain_gives_everything_back_now():

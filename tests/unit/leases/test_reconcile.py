@@ -179,3 +179,22 @@ def test_whatever_happens_a_camera_speaks_once_and_ends_where_it_should(seed: in
         host.pass_time(can_show=seed % 2 == 0, may_die=False)
     (place,) = host.places.values()
     assert (place.worker, place.voice, place.is_stopping) == (2, Voice.SPEAKS, False)
+
+
+SILENT = replace(wanted(), is_silent=True)
+
+
+def test_a_camera_that_will_be_ours_is_watched_silently_and_speaks_when_it_is() -> None:
+    assert steps(SILENT) == [AddCamera(1, ONE, is_muted=True)]
+    assert steps(SILENT, workers={}) == []
+    watched = running(voice=Voice.SILENT)
+    assert steps(SILENT, watched) == steps(SILENT, running(voice=Voice.SILENT, worker=2)) == []
+    assert steps(wanted(), watched) == [UnmuteCamera(1, ONE)]
+
+
+def test_a_camera_that_is_handed_over_falls_silent_where_it_speaks() -> None:
+    assert steps(SILENT, running(2)) == [MuteCamera(2, ONE)]
+    assert steps(SILENT, running(voice=Voice.FALLS_SILENT)) == []
+    assert steps(SILENT, running(2), running(voice=Voice.SILENT)) == [DropCamera(1, ONE), MuteCamera(2, ONE)]
+    assert steps(replace(SILENT, generation=Generation(4)), running()) == [DropCamera(1, ONE)]
+    assert steps(SILENT, running(is_stopping=True)) == []

@@ -4,13 +4,15 @@ from typing import get_args
 
 import pytest
 
-from streamward.leases.holder import Acquired, Ask, AskBody, AskKind, Beat, Flags, Released, Releasing
+from streamward.leases.handover import Handing, HandoverAsk
+from streamward.leases.holder import MOST_ASKED, Acquired, Ask, AskBody, AskKind, Beat, Flags, Released, Releasing
 from streamward.leases.lease import DenialReason, Denied
 from streamward.leases.store import Kept, Named, OpenClaim, Renewal, Renewed
 from streamward.model.camera import LeasePolicyName
 from streamward.model.ids import CameraId, Generation, SiteId
 from streamward.model.runner import DrainMode, RunnerSpec
 from streamward.protocol import leases as wire
+from streamward.protocol.handovers import AskHandovers, HandoverAnswers, WatchCamera, asked, handing, watch
 from streamward.protocol.problem import Problem
 from streamward.protocol.runner_link import PATHS, REPLIES, Request, answer, request
 from tests.support.builders import CAMERA, an_owner, at
@@ -122,4 +124,14 @@ def test_every_request_has_a_path_and_a_reply():
 
 
 def test_every_ask_can_be_sent():
-    assert len(get_args(AskBody)) == len(get_args(Request))
+    assert len(get_args(AskBody)) == len(get_args(Request)) - 1, "handovers are no leases"
+
+
+def test_what_is_said_of_handovers_is_heard_as_it_was_said():
+    seen = frozenset({CameraId("cam-1")})
+    said = asked(HandoverAsk(owner=OWNER, room=5000, shown=seen))
+    assert said == AskHandovers(runner_id="runner-1", incarnation="inc-1", room=MOST_ASKED, shown=["cam-1"])
+    camera = WatchCamera(camera_uuid="cam-2", tenant_id="acme", site_id="site-1", version=7, source=None)
+    answers = HandoverAnswers(watch=[camera], awaited=["cam-3"], shown=["cam-1"])
+    assert handing(answers) == Handing(awaited=frozenset({CameraId("cam-3")}), shown=seen)
+    assert (watch(answers), answer(answers)) == ({"cam-2": 7}, None)

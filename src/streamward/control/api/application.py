@@ -43,6 +43,7 @@ from streamward.control.clerk import Clerk
 from streamward.control.courier import SourceCourier
 from streamward.control.cursor import Cursors
 from streamward.control.feed import Feed
+from streamward.control.handing import HandoverService
 from streamward.control.importing import Importer
 from streamward.control.leasing import LeaseService
 from streamward.control.metrics import Metrics
@@ -89,9 +90,10 @@ def create_app(
     store, metrics = holdings.store, Metrics(clock=clock)
     journal.subscribe(metrics.note)
     courier = SourceCourier(vault, journal)
-    service = LeaseService(store, journal, courier=courier)
     routes = Routes(app, tokens=trust.check)
-    add_leases(routes, service, cameras=store)  # first: routes are tried in order, and these are called most
+    service, handovers = LeaseService(store, journal, courier=courier), HandoverService(store, courier=courier)
+    # First: routes are tried in order, and these are called most.
+    add_leases(routes, service, cameras=store, handovers=handovers)
     cursors = Cursors(functools.partial(trust.check.derive, "cursor"))
     clerk = Clerk(store, digest_keys=functools.partial(trust.check.derive, "once"))
     registrar = Registrar(store, vault, clerk=clerk)

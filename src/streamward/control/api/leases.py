@@ -2,20 +2,23 @@
 
 from streamward.control.api.cameras import UNKNOWN
 from streamward.control.api.routing import Access, Routes
+from streamward.control.handing import HandoverService
 from streamward.control.leasing import LeaseService
 from streamward.leases.store import CameraStore
 from streamward.model.identity import Author, Caller
 from streamward.model.ids import CameraId
 from streamward.protocol import leases as wire
+from streamward.protocol.handovers import AskHandovers, HandoverAnswers
 from streamward.protocol.problem import Problem
 
 _ENDED = "The incarnation has ended: start anew and register"
 
 
-def add_leases(routes: Routes, service: LeaseService, *, cameras: CameraStore) -> None:
+def add_leases(routes: Routes, service: LeaseService, *, cameras: CameraStore, handovers: HandoverService) -> None:
     """Adds the routes about leases."""
     _add_batch(routes, service)
     _add_single(routes, service)
+    _add_handovers(routes, handovers)
 
     @routes.post(
         "/v1/leases/reclaim",
@@ -26,6 +29,13 @@ def add_leases(routes: Routes, service: LeaseService, *, cameras: CameraStore) -
         """Takes an expired lease from its owner before its soft window ends."""
         camera = await cameras.find_camera(CameraId(message.camera_uuid), scope=author.tenant_id)
         return UNKNOWN if camera is None else await service.reclaim(message, camera=camera, author=author)
+
+
+def _add_handovers(routes: Routes, service: HandoverService) -> None:
+    @routes.post("/v1/handovers", access=Access.RUNNER)
+    async def ask_handovers(caller: Caller, message: AskHandovers) -> HandoverAnswers | Problem:
+        """Takes in what a runner sees of the cameras that it is to have, and says which it may watch before that."""
+        return await service.hand_over(caller, message)
 
 
 def _add_single(routes: Routes, service: LeaseService) -> None:

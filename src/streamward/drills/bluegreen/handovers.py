@@ -1,8 +1,8 @@
 """What a camera's passing from one Worker to another cost, told by the pictures that each of them looked at.
 
-The recorder paints into each picture its place in the loop. Each start of a camera has an epoch of its own, so what was
-looked at before and after is known however the events came: between the last picture of the one and the first of the
-other lie so many, and a picture that both looked at is doubled.
+The recorder paints into each picture its place in the loop. Each start of a camera has an epoch of its own within the
+generation of its lease, so what was looked at before and after is known however the events came: between the last
+picture of the one and the first of the other lie so many, and a picture that both looked at is doubled.
 """
 
 from collections import defaultdict
@@ -29,9 +29,9 @@ class Handovers:
 
     loop: int  # pictures of a loop
     unread: int = 0  # events that do not tell their picture
-    _places: defaultdict[str, defaultdict[int, dict[int, int]]] = field(
+    _places: defaultdict[str, defaultdict[tuple[int, int], dict[int, int]]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(dict))
-    )  # by camera, epoch and the Worker's count
+    )  # by camera, generation and epoch, and the Worker's count
 
     def heard_detection(self, event: DetectionEvent) -> None:
         """A picture was looked at."""
@@ -39,7 +39,7 @@ class Handovers:
         if mark is None or mark.loop_frame < 0:
             self.unread += 1
             return
-        self._places[event.camera_uuid][event.epoch][event.frame_id] = mark.loop_frame
+        self._places[event.camera_uuid][event.generation, event.epoch][event.frame_id] = mark.loop_frame
 
     def heard_status(self, _report: StreamReport, _now: float) -> None:
         """It tells no picture."""

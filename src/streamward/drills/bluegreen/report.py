@@ -3,8 +3,14 @@
 import json
 from dataclasses import asdict
 
-from streamward.drills.bluegreen.account import Account, Replacement
+from streamward.drills.bluegreen.account import Account, Change, Replacement
 from streamward.drills.figures import Row, columns, facts, objectives, seconds
+
+_HOW = {
+    Change.REPLACE: "Workers replaced",
+    Change.KILL: "Workers replaced, the old one killed",
+    Change.DRAIN: "runner drained",
+}
 
 
 def as_json(account: Account) -> str:
@@ -24,20 +30,17 @@ def table(account: Account) -> str:
 
 def line(done: Replacement) -> str:
     """One, in one line."""
-    how = ", the old Worker killed on the way" if done.is_old_killed else ""
+    how = _HOW[done.change]
     passed = f"{len(done.handovers)} cameras passed on, {done.longest} pictures between at most"
-    return f"{done.number:>3}  {done.runner}: {seconds(done.took)}, {passed}{how}"
+    return f"{done.number:>3}  {done.runner}: {seconds(done.took)}, {passed}, {how}"
 
 
 def _each(account: Account) -> str:
-    rows: list[Row] = [
-        ("runner", "took", "cameras", "pictures between", "at most", "doubled", "connections", "old Worker")
-    ]
+    rows: list[Row] = [("runner", "took", "cameras", "pictures between", "at most", "doubled", "connections", "how")]
     for each in account.replacements:
         between = sorted(handover.pictures for handover in each.handovers)
         median = str(between[len(between) // 2]) if between else "–"
         doubled = sum(handover.doubled for handover in each.handovers)
-        fate = "killed" if each.is_old_killed else "drained"
         rows.append((
             each.runner,
             seconds(each.took),
@@ -46,6 +49,6 @@ def _each(account: Account) -> str:
             str(each.longest),
             str(doubled),
             str(each.dials),
-            fate,
+            _HOW[each.change],
         ))
     return columns(rows)

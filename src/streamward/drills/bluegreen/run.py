@@ -10,12 +10,13 @@ from pathlib import Path
 from random import Random
 
 from streamward.drills.bluegreen import report
-from streamward.drills.bluegreen.account import Account, Replacement, judge
+from streamward.drills.bluegreen.account import Account, Change, Replacement, judge
 from streamward.drills.bluegreen.handovers import Handovers
 from streamward.drills.soak.marked import DETECTOR
 from streamward.drills.takeover.fleet import MAX_FPS, Fleet, FleetSpec
 from streamward.drills.takeover.sink import Sink, say
 from streamward.drills.takeover.stage import play
+from streamward.model.runner import DrainMode
 from streamward.nvr.tally import Deed
 from streamward.runtime.clock import SystemClock
 
@@ -32,6 +33,13 @@ class BluegreenSpec:
     fleet: FleetSpec
     times: int = 3  # all runners in turn
     kills: int = 0  # and so often more with the old Worker killed at a random moment
+    drains: int = 0  # and so often more by another runner, softly
+
+    @property
+    def changes(self) -> list[Change]:
+        """All of them."""
+        return [Change.REPLACE] * self.times + [Change.KILL] * self.kills + [Change.DRAIN] * self.drains
+
     seed: int | None = None
     data: Path | None = None
 
@@ -70,38 +78,52 @@ class Drill:
 
     async def _all(self) -> list[Replacement]:
         done: list[Replacement] = []
-        for turn in range(self._spec.times + self._spec.kills):
+        for change in self._spec.changes:
             for runner_id in self._fleet.runners:
-                done.append(await self._one(len(done) + 1, runner_id, is_old_killed=turn >= self._spec.times))
+                done.append(await self._one(len(done) + 1, runner_id, change))
                 say(report.line(done[-1]))
         return done
 
-    async def _one(self, number: int, runner_id: str, *, is_old_killed: bool) -> Replacement:
-        """The detector stays what it is: the Workers are others all the same."""
+    async def _one(self, number: int, runner_id: str, change: Change) -> Replacement:
         self._handovers.take()
-        before, old, began = await self._dials(), self._workers(runner_id), self._clock.boot()
-        await asyncio.to_thread(self._fleet.desk.change, f"/v1/runners/{runner_id}", {"detector": None})
-        if is_old_killed:
-            await asyncio.sleep(self._random.uniform(0.0, _KILLED_WITHIN))
-            for pid in old:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+        before, began = await self._dials(), self._clock.boot()
+        await self._begin(runner_id, change)
         took: float | None = None
         with contextlib.suppress(TimeoutError):
-            await self._sink.until(lambda: self._is_done(runner_id), f"the Workers of {runner_id}")
+            await self._sink.until(lambda: self._is_done(runner_id, change), f"what was done to {runner_id}")
             took = round(self._clock.boot() - began, 3)
         await self._sink.until(self._sink.is_steady, "the fleet to be steady")
         await asyncio.sleep(_SETTLED)
+        if change is Change.DRAIN:
+            await self._change(runner_id, drain_mode=DrainMode.NONE)
         return Replacement(
             number=number,
             runner=runner_id,
             took=took,
-            is_old_killed=is_old_killed,
+            change=change,
             dials=await self._dials() - before,
             handovers=self._handovers.take(),
         )
 
-    def _is_done(self, runner_id: str) -> bool:
+    async def _begin(self, runner_id: str, change: Change) -> None:
+        """The detector stays what it is: the Workers are others all the same."""
+        old = self._workers(runner_id)
+        if change is Change.DRAIN:
+            await self._change(runner_id, drain_mode=DrainMode.SOFT)
+            return
+        await self._change(runner_id, detector=None)
+        if change is Change.KILL:
+            await asyncio.sleep(self._random.uniform(0.0, _KILLED_WITHIN))
+            for pid in old:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+
+    async def _change(self, runner_id: str, **flags: str | None) -> None:
+        await asyncio.to_thread(self._fleet.desk.change, f"/v1/runners/{runner_id}", flags)
+
+    def _is_done(self, runner_id: str, change: Change) -> bool:
+        if change is Change.DRAIN:
+            return all(row.owner_id not in {None, runner_id} for row in self._fleet.desk.leases().items)
         known = {each.runner_id: each for each in self._fleet.desk.runners().items}
         return known[runner_id].proven_make == known[runner_id].make
 

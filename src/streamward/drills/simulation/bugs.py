@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from streamward.control.courier import SourceCourier
+from streamward.control.handing import HandoverService
 from streamward.control.leasing import LeaseService
 from streamward.drills.simulation.control import VAULT, DirectEndpoint, Endpoint
 from streamward.drills.simulation.events import EPOCH, HostClock
@@ -17,6 +18,7 @@ from streamward.drills.simulation.world import Parts
 from streamward.drivers.memory import MemoryStore
 from streamward.leases.clock_guard import ClockGuard, ClockView
 from streamward.leases.fence import Stamp, Verdict, admit
+from streamward.leases.handover import HandoverAsk, HandoversTold
 from streamward.leases.holder import Answer, Ask, Holder
 from streamward.leases.lease import Denied, Grant, Lease, Owner, SessionState
 from streamward.leases.policy import Terms
@@ -260,6 +262,27 @@ class UnguardedStore(MemoryStore):
         self._guard = self.guard_type()
 
 
+class ReservesForEver(MemoryStore):
+    def _is_reserved(self, camera_id: CameraId, runner: Runner, now: datetime) -> bool:  # noqa: ARG002
+        handover, generation = self._db.handovers.get(camera_id), self._db.leases[camera_id].generation
+        return (
+            handover is not None
+            and handover.generation == generation
+            and handover.heir.incarnation != runner.incarnation
+        )
+
+
+class TakesFromTheOwner(MemoryStore):
+    async def hand_over(self, ask: HandoverAsk) -> HandoversTold:
+        told = await super().hand_over(ask)
+        now = self._db.now()
+        for camera, _ in told.watch:
+            lease = self._db.leases[camera.camera_id]
+            if camera.camera_id in ask.shown:
+                self._free(lease.freed(now=now, not_before=lease.expires_at), now)
+        return told
+
+
 class AnswersKept(LeaseService):
     async def renew_many(self, caller: Caller, message: wire.RenewCameras) -> wire.CamerasRenewed | Problem:
         outcome = await super().renew_many(caller, message)
@@ -297,7 +320,8 @@ def _leases(kind: type[Lease]) -> Parts:
 
 
 def _answers_kept(store: MemoryStore, journal: Journal) -> Endpoint:
-    return DirectEndpoint(AnswersKept(store, journal, courier=SourceCourier(VAULT, journal)))
+    courier = SourceCourier(VAULT, journal)
+    return DirectEndpoint(AnswersKept(store, journal, courier=courier), HandoverService(store, courier=courier))
 
 
 def _by_wall(clock: HostClock) -> float:
@@ -308,7 +332,8 @@ _FROM_START = Parts(store=type("Planted", (UnguardedStore,), {"guard_type": Judg
 
 BUGS: dict[str, Bug] = {
     "deadline-from-answer": Bug(
-        "the deadline counts from the answer, not from the ask", Parts(holder=DeadlineFromAnswer)
+        "the deadline counts from the answer, not from the ask",
+        Parts(holder=DeadlineFromAnswer, hands_over=False),  # one seed in hundreds shows it: this keeps its history
     ),
     "no-margin": Bug("a lease is trusted for its whole ttl", Parts(holder=NoMargin)),
     "deadline-adds-up": Bug("each renewal adds to the deadline", Parts(holder=DeadlineAddsUp)),
@@ -336,6 +361,8 @@ BUGS: dict[str, Bug] = {
     "check-then-act": Bug("a grant is decided on rows read earlier", Parts(store=ChecksThenActs)),
     "no-clock-guard": Bug("a step of the database's clock expires leases", Parts(store=UnguardedStore)),
     "judges-from-the-start": Bug("a control plane judges expiry as soon as it starts", _FROM_START),
+    "reserves-for-ever": Bug("a dead heir keeps others from its camera", Parts(store=ReservesForEver)),
+    "takes-from-the-owner": Bug("an heir that sees a camera gets it at once", Parts(store=TakesFromTheOwner)),
     "answers-kept": Bug("a lost lease is answered as kept", Parts(endpoint=_answers_kept)),
     "fence-compares-text": Bug("the fence compares generations as text", Parts(admit=compares_text)),
     "fence-accepts-all-late": Bug("the fence takes whatever an earlier owner made", Parts(admit=accepts_all_late)),

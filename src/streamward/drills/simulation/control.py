@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from streamward.control.courier import SourceCourier
+from streamward.control.handing import HandoverService
 from streamward.control.keeper import ReclaimKeeper
 from streamward.control.leasing import LeaseService
 from streamward.drills.simulation.events import EventQueue, HostClock
@@ -14,6 +15,7 @@ from streamward.drivers.vault import KEY_BYTES, AesVault
 from streamward.leases import facts
 from streamward.model.identity import Caller
 from streamward.protocol import leases as wire
+from streamward.protocol.handovers import AskHandovers
 from streamward.protocol.runner_link import Reply
 from streamward.runtime.bell import Bell
 from streamward.runtime.journal import Journal, Sink
@@ -44,8 +46,9 @@ class RingsRunners(Bell):
 class DirectEndpoint:
     """The lease service, called as its routes call it."""
 
-    def __init__(self, service: LeaseService) -> None:
+    def __init__(self, service: LeaseService, handovers: HandoverService) -> None:
         self._service = service
+        self._handovers = handovers
 
     def answer(self, caller: Caller, request: Any) -> Reply:
         match request:
@@ -59,6 +62,8 @@ class DirectEndpoint:
                 return drive(self._service.release(caller, request))
             case wire.RegisterRunner():
                 return drive(self._service.register(caller, request))
+            case AskHandovers():
+                return drive(self._handovers.hand_over(caller, request))
             case wire.ReleaseAll():
                 return drive(self._service.release_all(caller, request))
         raise TypeError(request)
@@ -174,4 +179,5 @@ def drive(coroutine: Coroutine[Any, Any, T]) -> T:
 
 def direct(store: MemoryStore, journal: Journal) -> Endpoint:
     """The lease service without HTTP."""
-    return DirectEndpoint(LeaseService(store, journal, courier=SourceCourier(VAULT, journal)))
+    courier = SourceCourier(VAULT, journal)
+    return DirectEndpoint(LeaseService(store, journal, courier=courier), HandoverService(store, courier=courier))

@@ -1,5 +1,6 @@
 """A runner's process in the simulation: the real holder, frames from the cameras it holds, and every way to stall."""
 
+import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,13 +9,18 @@ from typing import Any
 from streamward.drills.simulation.events import EventQueue, HostClock
 from streamward.drills.simulation.network import Link, Network
 from streamward.leases.fence import Stamp
-from streamward.leases.holder import Ask, AskKind, Holder, HolderState
+from streamward.leases.handover import TALK_EVERY, TALK_OFTEN, Handing, Watching
+from streamward.leases.holder import Ask, AskKind, Holder, HolderState, room
 from streamward.model.identity import Caller, Role
 from streamward.model.ids import CameraId
+from streamward.model.runner import DrainMode
 from streamward.protocol import leases as wire
+from streamward.protocol.handovers import HandoverAnswers, asked, handing, watch
 from streamward.protocol.runner_link import Reply, answer, request
 
 FRAME_EVERY = (0.8, 4.0)
+SEEN_AT_ONCE = 0.3  # of the cameras that are watched, at each look
+REFUSED_AT_ONCE = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +33,9 @@ class Surroundings:
     to_control: Callable[[Caller, Any, Callable[[Reply], None]], None]
     to_sink: Callable[[Stamp], None]
     watch: Callable[["RunnerProcess"], None]  # called whenever what the process believes may have changed
+    is_draining: Callable[[], bool]  # anybody, softly
     exited: Callable[["RunnerProcess"], None]
+    hands_over: bool = True
 
 
 class Stubborn(Holder):
@@ -64,9 +72,14 @@ class RunnerProcess:
         self._paused_until = 0.0
         self._deferred: list[Callable[[], None]] = []
         self._polls_at = float("inf")
+        self.watching = Watching()
+        self._eyes = random.Random(holder.owner.incarnation)  # noqa: S311 - repeatable on purpose
         self.caller = Caller(subject=holder.owner.runner_id, role=Role.RUNNER, incarnation=holder.owner.incarnation)
         self._poll()
         around.queue.after(around.rng.uniform(*FRAME_EVERY), self._frames)
+        if around.hands_over:
+            holder.handing = Handing()  # as the first talk would say
+            around.queue.after(self._eyes.uniform(0.0, TALK_EVERY), self._talk)
 
     def now(self) -> float:
         """The time this process goes by."""
@@ -148,6 +161,33 @@ class RunnerProcess:
         if self.holder.state is HolderState.ENDED:
             self._exit()
         else:
+            self._poll()
+
+    def _talk(self) -> None:
+        """As a Manager does: what it watches it sees after a while, or never; where nobody drains there is no news."""
+        if not self.is_alive or self._when_awake(self._talk):
+            return
+        now = self.now()
+        self.watching.keep(self.holder.held(-math.inf), now)
+        watched = self.watching.watched(now)
+        self.holder.is_watching = bool(watched)
+        seen = {camera_id: self._eyes.random() for camera_id in watched}
+        self.watching.looked(
+            shown=[each for each, chance in seen.items() if chance < SEEN_AT_ONCE],
+            refused=[each for each, chance in seen.items() if chance > 1 - REFUSED_AT_ONCE],
+        )
+        ask = self.watching.ask(self.holder.owner, room=room(self.holder), now=now)
+        if self.holder.state is HolderState.SERVING and (watched or self._around.is_draining()):
+            self._send(asked(ask), lambda reply: self._heard(reply, now))
+        is_busy = watched or self.holder.flags.drain is DrainMode.SOFT
+        self._around.queue.after(TALK_OFTEN if is_busy else TALK_EVERY, self._talk)
+
+    def _heard(self, reply: Reply, sent: float) -> None:
+        if not self.is_alive or self._when_awake(lambda: self._heard(reply, sent)):
+            return
+        if isinstance(reply, HandoverAnswers):
+            self.watching.heard(watch(reply), asked=sent)
+            self.holder.handing = handing(reply)
             self._poll()
 
     def _frames(self) -> None:

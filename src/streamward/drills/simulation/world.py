@@ -20,7 +20,7 @@ from streamward.leases.policy import BY_NAME, Policy
 from streamward.model.camera import Camera, LeasePolicyName, Site
 from streamward.model.identity import Caller
 from streamward.model.ids import CameraId, Incarnation, RunnerId, SiteId, TenantId
-from streamward.model.runner import RunnerSpec
+from streamward.model.runner import DrainMode, RunnerSpec
 from streamward.protocol.runner_link import Reply
 from streamward.runtime.bell import Bell
 from streamward.runtime.journal import Journal
@@ -39,6 +39,7 @@ class Parts:
     admit: Admit = fence.admit
     dated: Dated = fence.dated
     read_clock: Callable[[HostClock], float] = HostClock.boot
+    hands_over: bool = True
 
 
 REAL = Parts()
@@ -103,7 +104,9 @@ class World:
             to_control=self._to_control,
             to_sink=self._to_sink,
             watch=self.watcher.believes,
+            is_draining=lambda: any(each.drain is DrainMode.SOFT for each in self.database.runners.values()),
             exited=self._exited,
+            hands_over=parts.hands_over,
         )
         self.slots.extend(self._slot(number) for number in range(self.script.runners))
 

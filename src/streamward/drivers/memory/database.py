@@ -10,6 +10,7 @@ from streamward.insight.broadcasts import Broadcast
 from streamward.insight.records import AnalysisRecord, BatchRecord, DetectionRecord
 from streamward.insight.rules import Wishes
 from streamward.leases.dialing import Bucket
+from streamward.leases.handover import Handover, HandoverStage
 from streamward.leases.lease import Grant, Lease, Owner
 from streamward.leases.login_talk import LoginKey
 from streamward.leases.logins import LoginRecord
@@ -48,6 +49,7 @@ class MemoryDatabase:
     sites: dict[SiteId, Site] = field(default_factory=dict)
     leases: dict[CameraId, Lease] = field(default_factory=dict)
     free_since: dict[CameraId, datetime] = field(default_factory=dict)
+    handovers: dict[CameraId, Handover] = field(default_factory=dict)
     grants: dict[CameraId, dict[Generation, Grant]] = field(default_factory=dict)
     runners: dict[RunnerId, Runner] = field(default_factory=dict)
     incarnations: set[tuple[RunnerId, Incarnation]] = field(default_factory=set)
@@ -84,6 +86,13 @@ class MemoryDatabase:
         """Writes a manual change down."""
         told = {each.name: getattr(note, each.name) for each in fields(note)}
         self.audit.append(AuditRow(position=len(self.audit) + 1, at=self.now(), **told))
+
+    def heir(self, camera_id: CameraId) -> Owner | None:
+        """Who may watch a camera that it does not hold."""
+        handover, generation = self.handovers.get(camera_id), self.leases[camera_id].generation
+        if handover is None or handover.stage is HandoverStage.REFUSED or not handover.counts(generation, self.now()):
+            return None
+        return handover.heir
 
     def held_by(self, owner: Owner) -> list[Lease]:
         """An owner's leases, expired or not."""

@@ -188,7 +188,14 @@ class MemoryLeases:
             if eligibility.mismatch(runner, camera) is None
             and self._db.leases[camera.camera_id].state in (SessionState.PENDING, SessionState.ORPHANED)
             and self._db.leases[camera.camera_id].is_open(now, clock)
+            and not self._is_reserved(camera.camera_id, runner, now)
         ]
+
+    def _is_reserved(self, camera_id: CameraId, runner: Runner, now: datetime) -> bool:
+        handover, generation = self._db.handovers.get(camera_id), self._db.leases[camera_id].generation
+        assert runner.incarnation is not None
+        asker = Owner(runner.runner_id, runner.incarnation)
+        return handover is not None and handover.reserves(generation, against=asker, now=now)
 
     def _take(
         self, runner: Runner, camera_id: CameraId, owner: Owner, *, now: datetime, clock: ClockView

@@ -1,6 +1,7 @@
 """Refused logins in memory."""
 
 from streamward.drivers.memory.database import MemoryDatabase
+from streamward.leases.lease import Owner
 from streamward.leases.login_talk import LoginPlace, LoginsJudged, LoginTalk, judge
 from streamward.model.ids import CameraId, TenantId
 
@@ -22,8 +23,12 @@ class MemoryLogins:
         return [
             (
                 camera.camera_id,
-                LoginPlace(tenant_id=camera.tenant_id, is_held=self._db.leases[camera.camera_id].owner == talk.owner),
+                LoginPlace(tenant_id=camera.tenant_id, is_held=self._may_dial(camera.camera_id, talk.owner)),
             )
             for camera in cameras
             if scope in (None, camera.tenant_id)
         ]
+
+    def _may_dial(self, camera_id: CameraId, owner: Owner) -> bool:
+        """Who holds it, and who is to have it."""
+        return owner in (self._db.leases[camera_id].owner, self._db.heir(camera_id))

@@ -4,8 +4,9 @@ from datetime import datetime
 
 from streamward.drivers.memory.database import MemoryDatabase
 from streamward.drivers.memory.fleet import MemoryCameras, MemoryRunners
+from streamward.drivers.memory.handovers import MemoryHandovers
 from streamward.drivers.memory.identities import MemoryIdentities
-from streamward.drivers.memory.leases import MemoryLeaseRecords, MemoryLeases
+from streamward.drivers.memory.leases import MemoryLeaseRecords
 from streamward.drivers.memory.logins import MemoryLogins
 from streamward.drivers.memory.register import MemoryRegister
 from streamward.drivers.memory.streams import MemoryDials, MemoryStatuses
@@ -15,7 +16,7 @@ from streamward.runtime.clock import Clock
 
 
 class MemoryStore(
-    MemoryLeases,
+    MemoryHandovers,
     MemoryLeaseRecords,
     MemoryRunners,
     MemoryCameras,
@@ -31,7 +32,7 @@ class MemoryStore(
 
     def __init__(self, database: MemoryDatabase, *, clock: Clock, bell: Bell, policies: Policies = BY_NAME) -> None:
         self.database = database
-        MemoryLeases.__init__(self, database, clock=clock, bell=bell, policies=policies)
+        MemoryHandovers.__init__(self, database, clock=clock, bell=bell, policies=policies)
         MemoryLeaseRecords.__init__(self, database)
         MemoryRunners.__init__(self, database, bell=bell)
         MemoryCameras.__init__(self, database, bell=bell)

@@ -5,12 +5,31 @@
 from streamward.drivers.sql.dialect import SqlDialect
 from streamward.drivers.sql.rule import MINE, TAKES_SLOT, LeaseRule
 from streamward.drivers.sql.statement import CAMERA, LEASE, RUNNER, Statement, statement
+from streamward.leases.handover import LASTS
 from streamward.leases.placement import ASKS_WITHIN
 
 TAKEN = ("camera_uuid", "ttl", "soft_for")
 LET_GO = ("camera_uuid", "runner_id", "incarnation", "generation", "made_until")
 
 _SLOTS_USED = f"(SELECT count(*) FROM stream_leases AS l WHERE {MINE} AND {TAKES_SLOT})"
+_IS_HEIR = "h.runner_id = :runner_id AND h.incarnation = :incarnation"
+
+
+def heir(dialect: SqlDialect, *, is_other: bool = False) -> str:
+    """Whether a runner is to have the camera of a lease `l`, or another is: `Handover.reserves`, at `t.now`."""
+    return (
+        "EXISTS (SELECT 1 FROM handovers AS h WHERE h.camera_uuid = l.camera_uuid AND h.generation = l.generation"
+        f" AND h.stage <> 'refused' AND {handover_counts(dialect, 't.now')}"
+        f" AND {f'NOT ({_IS_HEIR})' if is_other else _IS_HEIR})"
+    )
+
+
+def handover_counts(dialect: SqlDialect, now: str) -> str:
+    """Whether the time of a handover `h` is not over, and no longer than it could be: `Handover.counts`."""
+    longest = " ".join(
+        f"WHEN '{stage}' THEN {dialect.later(now, str(lasts.total_seconds()))}" for stage, lasts in LASTS.items()
+    )
+    return f"h.until > {now} AND h.until <= CASE h.stage {longest} END"
 
 
 class LeaseStatements:
@@ -27,6 +46,7 @@ class LeaseStatements:
         )
         self.look_for_free = _look_for_free(dialect, rule)
         self.rivals = _rivals(dialect)
+        self.held = statement(f"SELECT {_SLOTS_USED} AS held", returns="held")
         self.take = _take(rule, skip=False)
         self.take_free = _take(rule, skip=True)
         self.let_go = _let_go(rule, skip=False)
@@ -131,7 +151,7 @@ def _look_for_free(dialect: SqlDialect, rule: LeaseRule) -> Statement:
         " l.site_id IN (SELECT mine.site_id FROM mine) AS is_served"
         " FROM stream_leases AS l CROSS JOIN t WHERE l.state IN ('PENDING', 'ORPHANED') AND l.wanted"
         " AND l.tenant_id = coalesce(:tenant_id, l.tenant_id) AND l.site_id = coalesce(:site_id, l.site_id)"
-        f" AND {rule.is_open}),"
+        f" AND {rule.is_open} AND NOT {heir(dialect, is_other=True)}),"
         " best AS (SELECT * FROM open ORDER BY free_since, is_served DESC, site_id, camera_uuid LIMIT :limit)"
         f" SELECT t.now, {_SLOTS_USED} AS held, (SELECT count(*) FROM open) AS free,"
         f" best.generation, best.free_since, best.is_served, s.policy AS site_policy, {CAMERA.columns}"

@@ -163,14 +163,14 @@ class SqlLeases:
         self, session: Session, runner: Runner, claim: OpenClaim, *, look: Look
     ) -> Sequence[Row[Any]]:
         """One row for each free camera, at most as many as asked for, and at least one row."""
-        params = {"limit": max(claim.limit, 0), **_wanted_by(runner), **look.terms, **self._db.moment()}
+        params = {"limit": max(claim.limit, 0), **wanted_by(runner), **look.terms, **self._db.moment()}
         return await session.rows(self._lease_sql.look_for_free, params)
 
     async def _share(self, session: Session, runner: Runner, claim: OpenClaim, row: Row[Any]) -> int:
         """How many it may take of what is free, for all that others could."""
         if claim.beyond_share or not row.free:
             return int(row.free)
-        rivals = await session.rows(self._lease_sql.rivals, {**_wanted_by(runner), **self._db.moment()})
+        rivals = await session.rows(self._lease_sql.rivals, {**wanted_by(runner), **self._db.moment()})
         mine = Slots(held=row.held, capacity=runner.capacity)
         return placement.share(mine, (Slots(each.held, each.capacity_streams) for each in rivals), free=row.free)
 
@@ -183,7 +183,7 @@ class SqlLeases:
         look = self._watch.look()
         params = {
             **self._db.dialect.pack(TAKEN, [(camera_id, each.ttl, each.soft_for) for camera_id, each in terms.items()]),
-            **_wanted_by(runner),
+            **wanted_by(runner),
             "capacity": runner.capacity,
             "asked": len(terms),
             **look.terms,
@@ -238,7 +238,7 @@ def owned_by(owner: Owner) -> dict[str, str]:
     return {"runner_id": owner.runner_id, "incarnation": owner.incarnation}
 
 
-def _wanted_by(runner: Runner) -> dict[str, str | None]:
+def wanted_by(runner: Runner) -> dict[str, str | None]:
     """What may go to a runner, as parameters."""
     return {
         "runner_id": runner.runner_id,

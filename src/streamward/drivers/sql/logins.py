@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from streamward.drivers.sql.database import Database
 from streamward.drivers.sql.dialect import SqlDialect
+from streamward.drivers.sql.lease_statements import heir
 from streamward.drivers.sql.statement import IN_SCOPE, statement
 from streamward.leases.login_talk import LoginKey, LoginPlace, LoginsJudged, LoginTalk, judge, keys
 from streamward.leases.logins import LoginRecord
@@ -28,9 +29,10 @@ class LoginStatements:
     def __init__(self, dialect: SqlDialect) -> None:
         now = f"t AS MATERIALIZED ({dialect.now})"
         self.places = statement(
-            "SELECT c.camera_uuid, c.tenant_id,"
-            " coalesce(l.runner_id = :runner_id AND l.incarnation = :incarnation, false) AS is_held"
-            f" FROM {dialect.listed('camera_uuid')} JOIN cameras AS c ON c.camera_uuid = n.camera_uuid"
+            f"WITH {now} SELECT c.camera_uuid, c.tenant_id,"
+            " coalesce(l.runner_id = :runner_id AND l.incarnation = :incarnation, false)"
+            f" OR {heir(dialect)} AS is_held"
+            f" FROM {dialect.listed('camera_uuid')} CROSS JOIN t JOIN cameras AS c ON c.camera_uuid = n.camera_uuid"
             f" JOIN stream_leases AS l ON l.camera_uuid = c.camera_uuid WHERE {IN_SCOPE.format('c')}",
             returns="camera_uuid tenant_id is_held",
         )
@@ -79,7 +81,7 @@ class SqlLogins:
     async def _places(self, tx: AsyncConnection, talk: LoginTalk, scope: TenantId | None) -> dict[CameraId, LoginPlace]:
         listed = self._db.dialect.pack(["camera_uuid"], [(each,) for each in talk.camera_ids])
         owner = {"runner_id": talk.owner.runner_id, "incarnation": talk.owner.incarnation}
-        found = await tx.execute(self._login_sql.places, {**listed, **owner, "scope": scope})
+        found = await tx.execute(self._login_sql.places, {**listed, **owner, "scope": scope, **self._db.moment()})
         return {row.camera_uuid: LoginPlace(tenant_id=row.tenant_id, is_held=row.is_held) for row in found}
 
     async def _begin(self, tx: AsyncConnection, named: list[LoginKey]) -> None:

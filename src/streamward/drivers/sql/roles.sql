@@ -21,7 +21,7 @@ END $$;
 -- The control plane: rows, but no schema. Grants are written by a trigger alone; leases and runners are never deleted.
 GRANT USAGE ON SCHEMA public TO streamward_control;
 GRANT SELECT, INSERT, UPDATE, DELETE ON cameras, sites, site_start_budget, site_dials, created_once, tenants, invitations,
-    outbox, logins, batching_rules TO streamward_control;
+    outbox, logins, handovers, batching_rules TO streamward_control;
 GRANT SELECT, INSERT, UPDATE ON runners, incarnations, stream_leases, stream_status, identities TO streamward_control;
 GRANT SELECT, INSERT ON audit TO streamward_control;
 GRANT SELECT ON lease_grants, alembic_version, camera_sessions, workers, detections, batches, analyses, broadcasts

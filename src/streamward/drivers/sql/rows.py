@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy.engine import Row
 
 from streamward.leases.dialing import Bucket
+from streamward.leases.handover import Handover, HandoverStage
 from streamward.leases.lease import Lease, Owner, SessionState
 from streamward.model.address_policy import AddressPolicy, parse_network
 from streamward.model.announcement import EXCHANGE, Announcement
@@ -31,6 +32,19 @@ def lease_of(row: Row[Any]) -> Lease:
         granted_at=row.l_granted_at,
         expires_at=row.l_expires_at,
         not_before=row.l_not_before,
+    )
+
+
+def handover_of(row: Row[Any]) -> Handover | None:
+    """None: there never was one."""
+    if row.h_camera_uuid is None:
+        return None
+    return Handover(
+        camera_id=row.h_camera_uuid,
+        generation=row.h_generation,
+        heir=Owner(RunnerId(row.h_runner_id), Incarnation(row.h_incarnation)),
+        stage=HandoverStage(row.h_stage),
+        until=row.h_until,
     )
 
 

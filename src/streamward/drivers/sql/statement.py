@@ -29,7 +29,7 @@ _NAMES: Mapping[TypeEngine[Any], str] = {
         "drain_mode error_code after scope sealed_credential old new address_policy subject once_key digest "
         "object_id name detector labels role author_tenant address request_id action before event_id routing_key body "
         "invitation_id code_hash identity_id public_key login record earlier_detector make_problem batch_id label "
-        "detection_ids reason kind wishes box decode"
+        "detection_ids reason kind wishes box decode stage"
     ),
     Boolean(): "enabled do_not_process wanted cordoned is_served is_dialed is_live is_held is_late may_wait is_told",
     BigInteger(): "generation streamed_generation revision position detection_id seq before_number",
@@ -41,7 +41,7 @@ _NAMES: Mapping[TypeEngine[Any], str] = {
     Instant(): (
         "now updated_at granted_at expires_at not_before free_since last_seen_at ts last_frame_ts streamed_at "
         "made_until earliest latest seen_at made_at at since used_at revoked_at stored_at stored_before started_at "
-        "closed_at"
+        "closed_at until"
     ),
 }
 Statement = TextClause | TextualSelect
@@ -99,6 +99,7 @@ DETECTION = Shape(
 BATCH = Shape("b", "position batch_id tenant_id camera_uuid detection_ids started_at closed_at reason")
 BROADCAST = Shape("b", "seq tenant_id kind body at")
 ANALYSIS = Shape("a", "position body at")
+HANDOVER = Shape("h", "camera_uuid generation runner_id incarnation stage until")
 BUCKET = Shape("b", "capacity refill_rate tokens reserve reserve_size updated_at")
 
 

@@ -5,8 +5,8 @@ from datetime import datetime
 from streamward.drivers.sql.cameras import SqlCameras
 from streamward.drivers.sql.database import Database, unavailable_on_failure
 from streamward.drivers.sql.dials import SqlDials
+from streamward.drivers.sql.handovers import SqlHandovers
 from streamward.drivers.sql.identities import SqlIdentities
-from streamward.drivers.sql.leases import SqlLeases
 from streamward.drivers.sql.listener import Listener
 from streamward.drivers.sql.logins import SqlLogins
 from streamward.drivers.sql.migrate import is_newest, migrate
@@ -21,7 +21,7 @@ from streamward.runtime.clock import Clock
 
 
 class SqlStore(
-    SqlLeases,
+    SqlHandovers,
     SqlLeaseRecords,
     SqlRunners,
     SqlCameras,

@@ -6,12 +6,13 @@ from dataclasses import replace
 import pytest
 
 from streamward.drills.bluegreen import report
-from streamward.drills.bluegreen.account import Account, Replacement, judge
+from streamward.drills.bluegreen.account import Account, Change, Replacement, judge
 from streamward.drills.bluegreen.handovers import Handover
 
 PASSED = Handover(camera="cam-1", pictures=6, doubled=0)
-DONE = Replacement(number=1, runner="runner-a", took=1.4, is_old_killed=False, dials=1, handovers=[PASSED])
-KILLED = replace(DONE, is_old_killed=True, dials=3, handovers=[replace(PASSED, pictures=40)])
+DONE = Replacement(number=1, runner="runner-a", took=1.4, change=Change.REPLACE, dials=1, handovers=[PASSED])
+KILLED = replace(DONE, change=Change.KILL, dials=3, handovers=[replace(PASSED, pictures=40)])
+DRAINED = replace(DONE, change=Change.DRAIN, handovers=[replace(PASSED, pictures=15)])
 
 
 def an_account(*replacements: Replacement) -> Account:
@@ -31,7 +32,11 @@ def an_account(*replacements: Replacement) -> Account:
 @pytest.mark.parametrize(
     ("account", "names"),
     [
-        (an_account(DONE, KILLED), []),
+        (an_account(DONE, KILLED, DRAINED), []),
+        (
+            an_account(replace(DRAINED, handovers=[replace(PASSED, pictures=16)])),
+            ["pictures between two runners, at most"],
+        ),
         (an_account(KILLED), []),
         (an_account(), ["replacements that were done"]),
         (an_account(replace(DONE, took=None)), ["replacements that were done"]),
@@ -51,6 +56,8 @@ def test_it_is_shown_to_people_and_programs() -> None:
     account = an_account(DONE, replace(KILLED, handovers=[]))
     shown = report.table(replace(account, objectives=judge(account)))
     assert "runner-a  1.40 s  1        6" in shown
-    assert report.line(DONE) == "  1  runner-a: 1.40 s, 1 cameras passed on, 6 pictures between at most"
-    assert report.line(KILLED).endswith("the old Worker killed on the way")
+    assert (
+        report.line(DONE) == "  1  runner-a: 1.40 s, 1 cameras passed on, 6 pictures between at most, Workers replaced"
+    )
+    assert report.line(KILLED).endswith("Workers replaced, the old one killed")
     assert json.loads(report.as_json(account))["replacements"][0]["handovers"][0]["pictures"] == 6
