@@ -117,7 +117,8 @@ def _prometheus(folder: Path, targets: Targets, *, alertmanager: int) -> context
     config = _read("prometheus.yml")
     config["global"] = {"scrape_interval": EVERY, "scrape_timeout": EVERY, "evaluation_interval": EVERY}
     config["alerting"]["alertmanagers"][0]["static_configs"][0]["targets"] = [f"127.0.0.1:{alertmanager}"]
-    control, runner, workers = config["scrape_configs"]
+    control, runner, _, workers = config["scrape_configs"]
+    config["scrape_configs"] = [control, runner, workers]  # there is no batcher
     control["static_configs"][0]["targets"] = [targets.control]
     runner["static_configs"][0]["targets"] = [f"127.0.0.1:{targets.runner}"]
     discovery = workers["http_sd_configs"][0]

@@ -35,6 +35,7 @@ ACKED = failpoints.declare("batch.after-ack")
 
 LISTEN_FOR = 5.0  # seconds, if nothing comes before
 LINGER = 0.1  # seconds for what comes right after the first
+NAP = 0.01
 MOST = 400  # messages at a time
 PAUSE = 1.0  # seconds, under pressure
 TRIES = 3  # of a message alone, before it is set aside
@@ -106,8 +107,9 @@ class Intake:
         """What waits, and what comes right after it: many together cost little more than one."""
         taken = await consumer.take(at_most=MOST, within=LISTEN_FOR)
         give_up_at = self._clock.boot() + LINGER
-        while taken and len(taken) < MOST and (left := give_up_at - self._clock.boot()) > 0:
-            more = await consumer.take(at_most=MOST - len(taken), within=left)
+        while taken and len(taken) < MOST and self._clock.boot() < give_up_at:
+            await asyncio.sleep(NAP)  # not woken by each that comes
+            more = await consumer.take(at_most=MOST - len(taken), within=0.0)
             if not more:
                 break
             taken += more
