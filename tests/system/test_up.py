@@ -6,6 +6,8 @@ import os
 import signal
 from pathlib import Path
 
+import av
+
 from streamward.insight.records import Recent
 from tests.support.batch_plant import Plant
 from tests.support.labs import children_of, until
@@ -58,3 +60,18 @@ async def test_what_simulated_cameras_show_ends_in_batches_that_are_told(tmp_pat
         assert [each.detection_id for each in seen] == list(told[-1].batch.detection_ids)
         assert fleet.ended(signal.SIGINT) == 0
         assert fleet.left() == []
+
+
+def test_what_a_camera_showed_just_now_can_be_saved(tmp_path: Path) -> None:
+    clip, picture = tmp_path / "clip.mp4", tmp_path / "now.jpg"
+    with up(tmp_path / "data", "--cameras", "1") as fleet:
+        fleet.until_said("the camera streams")
+        assert "clip.mp4: " in fleet.command("cameras", "clip", "cam-1", "--seconds", "2", "--out", str(clip)).stdout
+        fleet.command("cameras", "snapshot", "cam-1", "--out", str(picture))
+        assert "no such" not in fleet.command("cameras", "clip", "cam-9", "--out", str(clip)).stderr
+        assert sorted(path.name for path in (tmp_path / "data").glob("*.local")) == ["runner-a.local", "runner-b.local"]
+        assert fleet.ended(signal.SIGINT) == 0
+    with av.open(str(clip)) as read:
+        assert len(list(read.decode(video=0))) > 1
+    assert picture.read_bytes()[:2] == b"\xff\xd8"
+    assert not list((tmp_path / "data").glob("*.local"))

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from streamward.cli import transfer
+from streamward.cli import footage, transfer
 from streamward.cli.options import AsJson, IfMatch, Yes, confirm, group
 from streamward.cli.password import PasswordFile, User, check_url, read_password
 from streamward.model.video import DecodeMode
@@ -12,6 +12,8 @@ from streamward.model.video import DecodeMode
 app = group("Lists, adds, changes and removes cameras, and tells why one does not run.")
 app.command("import")(transfer.import_cameras)
 app.command("export")(transfer.export_cameras)
+app.command("clip")(footage.clip)
+app.command("snapshot")(footage.snapshot)
 
 CameraUuid = Annotated[str, typer.Argument(metavar="CAMERA", help="The camera's id.")]
 Processed = Annotated[

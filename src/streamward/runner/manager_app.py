@@ -16,7 +16,7 @@ import ssl
 import sys
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
@@ -92,6 +92,7 @@ class _Around:
     clock: Clock
     journal: Journal
     ending: Ending
+    secret: Secret = field(default_factory=lambda: Secret(secrets.token_urlsafe(24)))  # of its HTTP and its Workers'
 
 
 async def run(settings: Settings, *, parent_channel: int, announce: Announce) -> WorkerExit:
@@ -191,10 +192,8 @@ async def _managing(around: _Around, link: ParentLink) -> AsyncIterator[Manager]
                 Service("bulletin", _bulletin(around, manager, teller), journal=journal),
             ):
                 await opened.enter_async_context(service)
-            api = RunnerApi(manager, around.owner.runner_id)
-            ports = await api.start(own=settings.prom_manager_port, workers=settings.prom_worker_port)
-            opened.push_async_callback(api.stop)
-            journal.record(facts.RunnerServes(own_port=ports[0], workers_port=ports[1]))
+            api = RunnerApi(manager, around.owner.runner_id, secret=around.secret)
+            await opened.enter_async_context(api.served(settings, journal))
             yield manager
     finally:
         await manager.close()
@@ -315,6 +314,9 @@ def _template(around: _Around) -> shards.ShardConfig:
         max_fps=settings.runner.max_fps,
         detector=settings.runner.detector,
         decode=settings.runner.decode,
+        clip_seconds=settings.runner.clip_s,
+        clip_bytes=settings.runner.clip_mb << 20,
+        api_secret=ClearText(around.secret),
         incarnation=around.owner.incarnation,
         amqp=shards.Broker(url=None if broker is None else ClearText(broker)),
         objects=_objects(settings.objects),

@@ -1,12 +1,21 @@
-"""A Worker's HTTP on loopback (S0-028 to S0-032): whether it lives and is ready, its metrics, and how it is ended."""
+"""A Worker's HTTP on loopback (S0-028 to S0-032): whether it lives and is ready, its metrics, and how it is ended.
 
+What its cameras show is for those who know its secret.
+"""
+
+from collections.abc import Awaitable
 from http import HTTPStatus
 from typing import Protocol
 
+from streamward.model.errors import StreamwardError
+from streamward.model.ids import CameraId
 from streamward.model.secret import Secret
 from streamward.runner.ending import Ending
 from streamward.runner.metrics import CONTENT_TYPE, WorkerMetrics
-from streamward.runtime.local_http import Asked, LocalApi, Reply, Route
+from streamward.runner.recent import NothingToShow, Recent
+from streamward.runtime.local_http import Asked, LocalApi, Refused, Reply, Route
+
+LONGEST_CLIP = 600.0  # seconds
 
 
 class Examined(Protocol):
@@ -23,14 +32,17 @@ class Examined(Protocol):
 class WorkerApi:
     """What is served."""
 
-    def __init__(self, worker: Examined, ending: Ending, *, secret: Secret) -> None:
+    def __init__(self, worker: Examined, ending: Ending, recent: Recent, *, secret: Secret) -> None:
         self._worker = worker
+        self._recent = recent
         self._ending = ending
         self._api = LocalApi(
             {
                 ("GET", "/healthz"): Route(self._health),
                 ("GET", "/ready"): Route(self._ready),
                 ("GET", "/metrics"): Route(self._metrics),
+                ("GET", "/clip"): Route(self._clip, is_guarded=True),
+                ("GET", "/snapshot"): Route(self._snapshot, is_guarded=True),
                 ("POST", "/drain"): Route(self._drain, is_guarded=True),
                 ("POST", "/terminate"): Route(self._terminate, is_guarded=True),
             },
@@ -54,6 +66,14 @@ class WorkerApi:
     async def _metrics(self, _asked: Asked) -> Reply:
         return Reply(HTTPStatus.OK, self._worker.metrics.render(), CONTENT_TYPE)
 
+    async def _clip(self, asked: Asked) -> Reply:
+        seconds = _seconds(asked.query.get("seconds", "30"))
+        return await _shown(self._recent.clip(_camera(asked), seconds=seconds), "video/mp4")
+
+    async def _snapshot(self, asked: Asked) -> Reply:
+        has_boxes = asked.query.get("boxes", "1") != "0"
+        return await _shown(self._recent.snapshot(_camera(asked), has_boxes=has_boxes), "image/jpeg")
+
     async def _drain(self, _asked: Asked) -> Reply:
         self._ending.drain()
         return Reply(HTTPStatus.ACCEPTED, b"{}")
@@ -61,6 +81,29 @@ class WorkerApi:
     async def _terminate(self, _asked: Asked) -> Reply:
         self._ending.stop()
         return Reply(HTTPStatus.ACCEPTED, b"{}")
+
+
+def _camera(asked: Asked) -> CameraId:
+    return CameraId(asked.query.get("camera", ""))
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 < seconds <= LONGEST_CLIP:
+        raise Refused(HTTPStatus.BAD_REQUEST, f"seconds must be a number up to {LONGEST_CLIP:g}")
+    return seconds
+
+
+async def _shown(cut: Awaitable[bytes], kind: str) -> Reply:
+    try:
+        return Reply(HTTPStatus.OK, await cut, kind)
+    except NothingToShow as error:
+        raise Refused(HTTPStatus.NOT_FOUND, str(error)) from error
+    except StreamwardError as error:
+        raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from error
 
 
 def _state(name: str, *, is_so: bool) -> Reply:

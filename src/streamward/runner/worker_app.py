@@ -29,6 +29,7 @@ from streamward.drivers import addresses, camera
 from streamward.drivers.addresses import CameraAddress
 from streamward.drivers.buses import open_bus
 from streamward.drivers.control_plane import ControlPlane
+from streamward.drivers.cutting import PyAvCutter
 from streamward.drivers.decoder import decoder_for
 from streamward.drivers.detectors.loading import Renewals, load_detector
 from streamward.drivers.key_pair import StoredIdentity
@@ -38,7 +39,7 @@ from streamward.drivers.rounds import Rounds
 from streamward.leases.lease import Owner
 from streamward.leases.logins import LoginId
 from streamward.model.errors import StreamwardError
-from streamward.model.ids import Incarnation, RunnerId
+from streamward.model.ids import CameraId, Incarnation, RunnerId
 from streamward.model.objects import MOST_STORED
 from streamward.model.secret import Secret
 from streamward.model.stream_error import StreamFailure
@@ -49,7 +50,7 @@ from streamward.runner.alone import Alone
 from streamward.runner.badge import Badge, GivenToken, ProvenToken, Speaker, owner_in
 from streamward.runner.dialing import Host
 from streamward.runner.ending import Ending
-from streamward.runner.facts import LeasesRenewed
+from streamward.runner.facts import LeasesRenewed, StreamEnded
 from streamward.runner.fed_leases import FedLeases
 from streamward.runner.heir import Heir
 from streamward.runner.logins import ControlLogins, Logins, login_of
@@ -57,6 +58,7 @@ from streamward.runner.obeying import Obeying, first_order
 from streamward.runner.parts import Ear, Stamps, WorkerParts
 from streamward.runner.pointing import PointingPublisher
 from streamward.runner.pulse import Pulse
+from streamward.runner.recent import Recent
 from streamward.runner.sink import BusSink, Sender, tell_gap
 from streamward.runner.worker import Worker
 from streamward.runner.worker_api import WorkerApi
@@ -71,6 +73,7 @@ from streamward.runtime.spool import Spool, SpoolInUse
 from streamward.runtime.teller import Teller
 from streamward.vision.camera import CameraListener
 from streamward.vision.detector import DetectorUnusable
+from streamward.vision.ring import Ring
 from streamward.vision.sampling import READ_EVERY, can_wait
 
 _COUNTED = (MessagesPublished, LeasesRenewed)  # in the metrics; as lines they would be many
@@ -195,13 +198,15 @@ async def _working(shell: _Shell) -> AsyncIterator[_Working]:
         asyncio.get_running_loop().add_signal_handler(each, shell.ending.drain)
     async with contextlib.AsyncExitStack() as opened:
         sink = await opened.enter_async_context(_sink(shell))
-        worker = Worker(config, _parts(shell, sink))
+        recent = _recent(config)
+        worker = Worker(config, _parts(shell, sink, recent))
         shell.journal.subscribe(worker.metrics.count)
+        shell.journal.subscribe(lambda fact: recent.drop(fact.camera_id) if isinstance(fact, StreamEnded) else None)
         running = asyncio.ensure_future(worker.run())
         running.add_done_callback(lambda _: shell.ending.drain(WorkerExit.FAILED))  # it ends all its cameras first
         opened.push_async_callback(_ended, running)
         secret = config.api_secret.secret if config.api_secret else Secret(secrets.token_urlsafe(24))
-        api = WorkerApi(worker, shell.ending, secret=secret)
+        api = WorkerApi(worker, shell.ending, recent, secret=secret)
         port = await api.start(config.port)
         opened.push_async_callback(api.stop)
         pulse = Pulse(config, worker, sink, stamps=shell.stamps, clock=shell.clock)
@@ -266,12 +271,18 @@ def _spool(root: Path, config: ShardConfig) -> Spool:
             return Spool(root / f"{config.shard_id}.{secrets.token_hex(4)}", most_bytes=config.spool_bytes)
 
 
-def _parts(shell: _Shell, sink: BusSink) -> WorkerParts:
+def _recent(config: ShardConfig) -> Recent:
+    most = config.clip_bytes if config.clip_seconds else 0
+    return Recent(lambda: Ring(seconds=config.clip_seconds, most_bytes=most), PyAvCutter())
+
+
+def _parts(shell: _Shell, sink: BusSink, recent: Recent) -> WorkerParts:
     clock, rounds = shell.clock, Rounds(every=READ_EVERY)
 
     async def dial(source: Source, listener: CameraListener) -> StreamFailure:
         waits = can_wait(source.max_fps or shell.config.max_fps)
-        failure = await camera.watch(addresses.way(source), listener, clock=clock, rounds=rounds if waits else None)
+        heard = recent.hearing(CameraId(source.camera_uuid), listener)
+        failure = await camera.watch(addresses.way(source), heard, clock=clock, rounds=rounds if waits else None)
         return failure if source.via is None else await camera.explained(addresses.address(source), failure)
 
     return WorkerParts(
@@ -290,6 +301,7 @@ def _parts(shell: _Shell, sink: BusSink) -> WorkerParts:
         random=random.SystemRandom(),
         host=_host,
         board=shell.board,
+        watchdogs=[recent],
     )
 
 

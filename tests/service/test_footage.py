@@ -1,0 +1,154 @@
+"""Clips and snapshots: what came, cut and shown."""
+
+import io
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import av
+import pytest
+
+from streamward.drivers.cutting import PictureUnusable, PyAvCutter
+from streamward.model.detection import Detection, Detections
+from streamward.model.ids import CameraId
+from streamward.model.secret import Secret
+from streamward.model.video import VideoCodec
+from streamward.nvr.clip import encode
+from streamward.nvr.scene import Picture, make_scene
+from streamward.runner.footage import footage
+from streamward.runner.recent import NothingToShow, Recent
+from streamward.runner.worker_api import WorkerApi
+from streamward.runtime.local_http import Asked, Reply
+from streamward.vision.lane import ArrivedUnit
+from streamward.vision.ring import Ring
+from streamward.vision.watchdog import Seen
+
+CAMERA, OTHER = CameraId("cam-1"), CameraId("cam-2")
+PICTURE = Picture(width=320, height=180, fps=10, loop=40)
+SCENE = make_scene(1, PICTURE)
+SECRET = Secret("let me in")
+
+
+class Deaf:
+    """A listener."""
+
+    def playing(self, codec: Any) -> None: ...
+    def unit(self, unit: Any) -> None: ...
+    def trouble(self, trouble: Any) -> None: ...
+
+
+def units(codec: VideoCodec = VideoCodec.H264) -> tuple[ArrivedUnit, ...]:
+    return tuple(
+        ArrivedUnit(content=unit.content, is_keyframe=unit.is_keyframe, arrived_at=number / PICTURE.fps)
+        for number, unit in enumerate(encode(SCENE, codec=codec).units)
+    )
+
+
+def recent(codec: VideoCodec = VideoCodec.H264) -> Recent:
+    kept = Recent(lambda: Ring(seconds=30, most_bytes=1 << 20), PyAvCutter())
+    heard = kept.hearing(CAMERA, Deaf())
+    heard.playing(codec)
+    for unit in units(codec):
+        heard.unit(unit)
+    return kept
+
+
+def seen() -> Detections:
+    return tuple(Detection(label, 1.0, box) for label, box in SCENE.truth(PICTURE.loop - 1))
+
+
+def pixels(picture: bytes) -> Any:
+    with av.open(io.BytesIO(picture), "r") as read:
+        return next(read.decode(video=0)).to_ndarray(format="rgb24").astype(int)
+
+
+@pytest.mark.parametrize("codec", VideoCodec)
+async def test_a_clip_is_what_the_camera_sent_in_the_last_seconds(codec):
+    clip = await recent(codec).clip(CAMERA, seconds=1.5)
+    with av.open(io.BytesIO(clip), "r") as read:
+        stream = read.streams.video[0]
+        assert stream.duration
+        assert stream.time_base
+        assert (stream.width, stream.height) == (PICTURE.width, PICTURE.height)
+        assert sum(packet.size > 0 for packet in read.demux(video=0)) == 20
+        assert float(stream.duration * stream.time_base) == pytest.approx(1.94, abs=0.01)
+
+
+async def test_a_snapshot_is_the_newest_picture_with_boxes_around_what_was_seen():
+    kept = recent()
+    kept.on_model_prediction_ready(
+        Seen(camera_id=CAMERA, frame=40, arrived_at=4.0, detections=seen(), inference_s=0.0, picture=0)
+    )
+    plain, boxed = [await kept.snapshot(CAMERA, has_boxes=each) for each in (False, True)]
+    images = [pixels(each) for each in (plain, boxed)]
+    box = seen()[0].box
+    changed = abs(images[0] - images[1]).sum(axis=2) > 100
+    assert changed[int(box.y1) + 1, int(box.x1) + 2 : int(box.x2) - 2].mean() > 0.8
+    assert changed.mean() < 0.2
+
+
+async def test_of_a_camera_that_is_not_here_there_is_nothing():
+    kept = recent()
+    kept.drop(CAMERA)
+    for camera_id in (CAMERA, OTHER):
+        with pytest.raises(NothingToShow):
+            await kept.clip(camera_id, seconds=1)
+
+
+async def test_what_cannot_be_read_is_an_error_of_ours():
+    kept = Recent(lambda: Ring(seconds=30, most_bytes=1 << 20), PyAvCutter())
+    heard = kept.hearing(CAMERA, Deaf())
+    heard.playing(VideoCodec.H264)
+    heard.unit(ArrivedUnit(content=b"\x00\x00\x01\x65" + bytes(50), is_keyframe=True, arrived_at=0.0))
+    with pytest.raises(PictureUnusable):
+        await kept.snapshot(CAMERA, has_boxes=True)
+    with pytest.raises(PictureUnusable):
+        await kept.clip(CAMERA, seconds=1)
+
+
+async def test_another_codec_begins_anew_and_the_same_goes_on():
+    kept = recent()
+    kept.hearing(CAMERA, Deaf()).playing(VideoCodec.H264)
+    assert await kept.clip(CAMERA, seconds=1)
+    kept.hearing(CAMERA, Deaf()).playing(VideoCodec.H265)
+    with pytest.raises(NothingToShow):
+        await kept.clip(CAMERA, seconds=1)
+
+
+@dataclass
+class Served:
+    """A Worker's HTTP, asked as its runner asks."""
+
+    api: WorkerApi
+    port: int
+
+    async def ask(self, path: str, *, secret: Secret = SECRET, **query: str) -> Reply:
+        return await footage(path, Asked(query, b""), [self.port], secret)
+
+
+@pytest.fixture
+async def served() -> Any:
+    nobody: Any = SimpleNamespace()
+    api = WorkerApi(nobody, nobody, recent(), secret=SECRET)
+    yield Served(api, await api.start(0))
+    await api.stop()
+
+
+async def test_a_runner_finds_the_worker_that_has_a_camera(served):
+    clip = await served.ask("/clip", camera=CAMERA, seconds="1")
+    assert (clip.status, clip.kind) == (200, "video/mp4")
+    picture = await served.ask("/snapshot", camera=CAMERA, boxes="0")
+    assert (picture.status, picture.kind, picture.body[:2]) == (200, "image/jpeg", b"\xff\xd8")
+
+
+async def test_who_is_not_let_in_sees_nothing(served):
+    assert (await served.ask("/clip", camera=CAMERA, secret=Secret("guess"))).status == 401
+
+
+async def test_of_a_camera_that_nobody_has_that_is_said(served):
+    assert (await served.ask("/clip", camera=OTHER)).status == 404
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "601", "nan", "all"])
+async def test_a_length_that_makes_no_sense_is_refused(served, seconds):
+    assert (await served.ask("/clip", camera=CAMERA, seconds=seconds)).status == 400

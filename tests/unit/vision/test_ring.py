@@ -1,0 +1,49 @@
+"""The last seconds of a camera, and how much of them is kept."""
+
+from streamward.vision.lane import ArrivedUnit
+from streamward.vision.ring import Ring
+
+
+def filled(units: int, *, seconds: float = 30.0, most_bytes: int = 1 << 20, size: int = 10, first: int = 0) -> Ring:
+    """One unit a second, each fourth a keyframe."""
+    ring = Ring(seconds=seconds, most_bytes=most_bytes)
+    for number in range(first, first + units):
+        content = bytes(size)
+        ring.add(ArrivedUnit(content=content, is_keyframe=number % 4 == 0, arrived_at=float(number)))
+    return ring
+
+
+def moments(ring: Ring, seconds: float) -> list[float]:
+    return [unit.arrived_at for unit in ring.latest(seconds)]
+
+
+def test_a_clip_begins_with_the_keyframe_before_what_is_wanted():
+    assert moments(filled(12), 5) == [4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0]
+    assert moments(filled(12), 3) == [8.0, 9.0, 10.0, 11.0]
+
+
+def test_who_wants_more_than_there_is_gets_all():
+    assert moments(filled(12), 100) == [float(number) for number in range(12)]
+
+
+def test_what_came_before_the_first_keyframe_is_not_kept():
+    assert moments(filled(6, first=2), 100) == [4.0, 5.0, 6.0, 7.0]
+    assert moments(filled(1, first=2), 100) == []
+
+
+def test_the_oldest_group_goes_when_the_rest_is_long_enough():
+    assert moments(filled(15, seconds=10), 100) == [4.0 + number for number in range(11)]
+
+
+def test_bytes_are_bounded():
+    assert moments(filled(12, most_bytes=60), 100) == [8.0, 9.0, 10.0, 11.0]
+
+
+def test_a_group_that_is_too_large_is_not_kept_at_all():
+    assert moments(filled(3, most_bytes=25), 100) == []
+
+
+def test_after_another_connection_it_begins_anew():
+    ring = filled(5)
+    ring.clear()
+    assert moments(ring, 100) == []
