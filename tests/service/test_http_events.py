@@ -12,6 +12,7 @@ from streamward.control.feed import MOST_LISTENERS, PAGE, POLL_EVERY, REMEMBERED
 from streamward.drivers.memory import MemoryInsight
 from streamward.drivers.memory.insight import MemoryBroadcasts
 from streamward.insight.broadcasts import Broadcast
+from streamward.leases.store import StoreUnavailable
 from streamward.model.identity import Role
 from streamward.model.ids import TenantId
 from streamward.runtime.virtual_time import run
@@ -23,12 +24,15 @@ NEW, BATCH = "detection.new", "detection.batch"
 
 
 class CountedBroadcasts(MemoryBroadcasts):
-    """Knows how often it was asked."""
+    """Knows how often it was asked, and can be away."""
 
     asked = 0
+    is_away = False
 
     async def after(self, seq: int, *, scope: TenantId | None, limit: int) -> list[Broadcast]:
         self.asked += 1
+        if self.is_away:
+            raise StoreUnavailable
         return await super().after(seq, scope=scope, limit=limit)
 
 
@@ -211,6 +215,32 @@ def test_a_number_that_was_never_told_here_is_said_to_be_missed() -> None:
             await control.tell(3)
             await ear.until(2)
             assert ear.ids == [3]
+
+    listening(scene)
+
+
+def test_a_database_that_is_away_for_a_moment_is_not_noticed() -> None:
+    async def scene(control: Listened) -> None:
+        async with streaming(control, token=control.token()) as ear:
+            await asyncio.sleep(1)
+            control.broadcasts.is_away = True
+            await control.tell(1)
+            await asyncio.sleep(3)
+            assert ear.events == []
+            control.broadcasts.is_away = False
+            await ear.until(1)
+            assert ear.ids == [1]
+
+    listening(scene)
+
+
+def test_whoever_needs_a_database_that_is_away_is_told_so() -> None:
+    async def scene(control: Listened) -> None:
+        await control.tell(1)
+        control.broadcasts.is_away = True
+        async with streaming(control, token=control.token(), after=0) as ear:
+            await ear.until(1)
+            assert ear.events == [("end", {"reason": "store-unavailable"})]
 
     listening(scene)
 

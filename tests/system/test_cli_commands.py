@@ -188,3 +188,23 @@ def test_what_nobody_holds_is_not_reclaimed(plane: ControlProcess) -> None:
     refused = plane.command("leases", "reclaim", "harbour-2")
     assert refused.returncode == 1
     assert "nobody holds camera harbour-2" in refused.stderr
+
+
+def test_what_a_tenant_wants_of_batching_is_shown_changed_and_taken_back(plane: ControlProcess) -> None:
+    wanted = ("--window", "60", "--fast-path", "0.9:person,car", "--alert", "off")
+    changed = told(plane.command("tenants", "batching", "north", *wanted, "--json"))
+    assert (changed["window_s"], changed["fast_path"]["object_types"]) == (60.0, ["car", "person"])
+    text = done(plane.command("tenants", "batching", "north", "--window", "default"))
+    assert (fact(text, "window"), fact(text, "fast path")) == ("90 s", "car, person from 0.9")
+    refused = plane.command("tenants", "batching", "north", "--idle", "99")
+    assert (refused.returncode, "longer than the window" in refused.stderr) == (1, True)
+    assert plane.command("tenants", "batching", "north", "--alert", "often").returncode == 2
+    assert plane.command("tenants", "batching", "nowhere").returncode == 3
+
+
+def test_without_a_batcher_there_is_nothing_to_list(plane: ControlProcess) -> None:
+    for noun in ("batches", "detections"):
+        empty = plane.command(noun, "list")
+        assert (empty.returncode, empty.stdout) == (0, "")
+        assert "streamward batcher" in empty.stderr
+    assert plane.command("batches", "show", "batch-1").returncode == 3
