@@ -383,13 +383,11 @@ class Holder:
             self._drains_since = None
             return
         since = self._drains_since = now if self._drains_since is None else self._drains_since
-        for camera_id in self._held.keys() & (self.handing.shown if self.handing else ()):
+        for camera_id in [each for each in self._held if self.handing and each in self.handing.shown]:
             self.drop(camera_id, now)  # its heir sees it already
         if now >= self._next_drain:
-            hard = self.flags.drain is DrainMode.HARD
-            for camera_id in (
-                list(self._held) if hard else unawaited(self._held, self.handing, waited=now - since)[:SOFT_DRAIN_BATCH]
-            ):
+            late = unawaited(self._held, self.handing, waited=now - since)[:SOFT_DRAIN_BATCH]
+            for camera_id in list(self._held) if self.flags.drain is DrainMode.HARD else late:
                 self.drop(camera_id, now)
             self._next_drain = now + SOFT_DRAIN_EVERY
 
