@@ -15,7 +15,7 @@ from streamward.model.errors import StreamwardError
 from streamward.protocol.listening import EventsMissed, ListeningEnded
 from streamward.runtime.bell import Bell
 
-CHECK_EVERY = 2.0  # seconds between two looks at its token
+CHECK_EVERY = 1.0  # seconds between two looks at its token, and at whether the process ends
 ALIVE_EVERY = 14.0  # seconds of silence: proxies cut what is silent for a minute, some for less
 SEND_WITHIN = 30.0  # seconds for a reader to take what is sent
 
