@@ -4,6 +4,8 @@ Each way decodes every picture and scales `MAX_FPS` of each second to `SIZE`, re
 What it cost is counted from when every camera has shown something, and printed as JSON.
 
     ours        our RTSP client, our pipeline and its threads
+    sampled     the same, but what no scaled picture refers to is not decoded
+    adaptive    the same, but of a still scene only keyframes are decoded
     pyav        the plain loop: one thread for each camera, `container.decode`
     opencv      the plain loop: one thread for each camera, `VideoCapture.grab`, `retrieve` for what is scaled
     reading     our RTSP client without a decoder
@@ -27,12 +29,13 @@ import av
 from streamward.drivers import camera
 from streamward.drivers.addresses import CameraAddress
 from streamward.drivers.decoder import Decoder, decoder_for
+from streamward.drivers.movement import PictureComparer
 from streamward.drivers.rounds import Rounds
 from streamward.model.address_policy import AddressPolicy, parse_network
 from streamward.model.detection import Detections
 from streamward.model.ids import CameraId
 from streamward.model.source_url import parse
-from streamward.model.video import VideoCodec
+from streamward.model.video import DecodeMode, VideoCodec
 from streamward.runner.looking import Looking
 from streamward.runner.pipeline import Pipeline
 from streamward.runtime.clock import SystemClock
@@ -40,10 +43,14 @@ from streamward.vision.detector import Size
 from streamward.vision.lane import ArrivedUnit
 from streamward.vision.sampling import READ_EVERY, Sampler
 from streamward.vision.watchdog import Seen, ShownFrame, StatusUpdate
+from streamward.vision.zones import Zone, Zones
 
 MAX_FPS = 6.0
 SIZE = Size(320, 180)
 READY_WITHIN = 60.0  # seconds
+SETTLES_WITHIN = 9.0  # seconds
+_MODES = {"ours": DecodeMode.ALL, "sampled": DecodeMode.SAMPLED, "adaptive": DecodeMode.ADAPTIVE}
+_BELOW_THE_CLOCK = Zones((Zone(name="clock", corners=((0, 0), (1, 0), (1, 0.1), (0, 0.1)), leaves_out=True),))
 _OPTIONS = {"rtsp_transport": "tcp"}
 _HERE = AddressPolicy(allow=(parse_network("127.0.0.0/8"),))
 
@@ -114,8 +121,8 @@ def main(way: str, seconds: str, *urls: str) -> None:
     if way == "opencv":
         import cv2  # noqa: F401, PLC0415 - the others do without it
     tally.memory = _memory()
-    if way in {"ours", "reading"}:
-        cost = asyncio.run(_ours(urls, tally, float(seconds), decodes=way == "ours"))
+    if way in {*_MODES, "reading"}:
+        cost = asyncio.run(_ours(urls, tally, float(seconds), way))
     else:
         loops = {"pyav": _pyav, "opencv": _opencv, "demuxing": _demuxing}
         for url in urls:
@@ -125,9 +132,9 @@ def main(way: str, seconds: str, *urls: str) -> None:
     os._exit(0)  # the plain loops know no end
 
 
-async def _ours(urls: tuple[str, ...], tally: Tally, seconds: float, *, decodes: bool) -> dict[str, Any]:
-    clock = SystemClock()
-    pipeline = _pipeline(urls, tally, clock) if decodes else None
+async def _ours(urls: tuple[str, ...], tally: Tally, seconds: float, way: str) -> dict[str, Any]:
+    clock, mode = SystemClock(), _MODES.get(way)
+    pipeline = None if mode is None else _pipeline(urls, tally, clock, mode)
     rounds = Rounds(every=READ_EVERY)
     watching = [
         asyncio.create_task(
@@ -140,7 +147,8 @@ async def _ours(urls: tuple[str, ...], tally: Tally, seconds: float, *, decodes:
         )
         for url in urls
     ]
-    cost = await asyncio.to_thread(_measured, urls, tally, seconds)
+    settles = SETTLES_WITHIN if mode is DecodeMode.ADAPTIVE else 0.0
+    cost = await asyncio.to_thread(_measured, urls, tally, seconds, settles=settles)
     for task in watching:
         task.cancel()
     await asyncio.wait(watching)
@@ -149,12 +157,16 @@ async def _ours(urls: tuple[str, ...], tally: Tally, seconds: float, *, decodes:
     return cost
 
 
-def _pipeline(urls: tuple[str, ...], tally: Tally, clock: SystemClock) -> Pipeline:
+def _pipeline(urls: tuple[str, ...], tally: Tally, clock: SystemClock, mode: DecodeMode) -> Pipeline:
     pipeline = Pipeline(Follower(tally), clock=clock)
     for url in urls:
         sampler = Sampler(max_fps=MAX_FPS)
-        pipeline.add(CameraId(url), Decoder(VideoCodec.H264), Looking(sampler=sampler, detector=Blind()))
+        pipeline.add(CameraId(url), Decoder(VideoCodec.H264), _looking(sampler, mode))
     return pipeline
+
+
+def _looking(sampler: Sampler, mode: DecodeMode) -> Looking:
+    return Looking(sampler=sampler, detector=Blind(), zones=_BELOW_THE_CLOCK, mode=mode, compare=PictureComparer)
 
 
 def _pyav(url: str, tally: Tally) -> None:
@@ -190,12 +202,13 @@ def _opencv(url: str, tally: Tally) -> None:
     tally.trouble["ended"] += 1
 
 
-def _measured(urls: tuple[str, ...], tally: Tally, seconds: float) -> dict[str, Any]:
-    """Processor time and pictures from when every camera shows something."""
+def _measured(urls: tuple[str, ...], tally: Tally, seconds: float, *, settles: float = 0.0) -> dict[str, Any]:
+    """Processor time and pictures from when every camera shows something, and has come to rest."""
     began = time.monotonic()
     while min(tally.frames[url] for url in urls) < 2 and time.monotonic() - began < READY_WITHIN:
         time.sleep(0.1)
     ready = time.monotonic() - began
+    time.sleep(settles)
     frames, looked, used, at = tally.frames.copy(), tally.looked.copy(), _used(), time.monotonic()
     time.sleep(seconds)
     took = time.monotonic() - at
