@@ -25,6 +25,18 @@ from tests.support.buses import a_message
 from tests.support.clocks import START
 
 
+class Counting:
+    """An index that counts how often it is asked for what is due."""
+
+    def __init__(self, index: Any) -> None:
+        self._index = index
+        self.asked = 0
+
+    def __getattr__(self, name: str) -> Any:
+        self.asked += name == "seal_due"
+        return getattr(self._index, name)
+
+
 async def until(desk: Desk, second: float) -> None:
     """Lets time pass, with a look for due batches at the end."""
     desk.clock.advance(second - desk.clock.boot())
@@ -87,6 +99,18 @@ async def test_a_full_batch_closes_at_once_and_is_told_to_everybody():
     assert desk.db.batches[batch_id].is_told
     await desk.batcher.herald.write()
     assert [each.kind for each in desk.db.broadcasts].count("detection.batch") == 1
+
+
+async def test_a_tenant_with_nothing_due_is_asked_about_every_few_seconds_only():
+    desk = Desk()
+    index = Counting(desk.index._thing)
+    desk.index._thing = index
+    for second in range(20):
+        await until(desk, second)
+    assert index.asked == 4
+    await seen_at(desk, 20)
+    await until(desk, 50)
+    assert len(desk.of(BatchClosed)) == 1
 
 
 @pytest.mark.parametrize(("part", "call"), [("batches", "close_batch"), ("index", "forget")])

@@ -14,7 +14,7 @@ from tests.support.planted_batches import PLANTS, Plant
 SEEDS = range(8)
 SECONDS = 80.0  # of each, before the weather turns fair
 STEPS = 50_000  # of all together, until then
-MOST_TRIED = 6  # seeds, until a planted bug is caught
+TRIED = (4, *range(12))  # seeds, until a planted bug is caught; the first one catches them all
 
 
 async def simulate(seed: int, plant: Plant = lambda _: None, *, seconds: float = SECONDS) -> tuple[list[str], World]:
@@ -35,4 +35,4 @@ def test_every_accepted_detection_ends_in_exactly_one_batch_that_is_told(seed):
 
 @pytest.mark.parametrize("name", sorted(PLANTS))
 def test_a_planted_bug_is_caught(name):
-    assert any(run(simulate(seed, PLANTS[name], seconds=40.0), seed=seed)[0] for seed in range(MOST_TRIED))
+    assert any(run(simulate(seed, PLANTS[name], seconds=40.0), seed=seed)[0] for seed in TRIED)

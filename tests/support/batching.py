@@ -15,7 +15,7 @@ from streamward.drivers.memory import MemoryDatabase, MemoryInsight
 from streamward.drivers.memory.bus import MemoryBus, MemoryQueues
 from streamward.drivers.memory.objects import MemoryObjects
 from streamward.drivers.memory.open_batches import MemoryOpenBatches
-from streamward.insight.batch import Limits
+from streamward.insight.batch import BatchId, Limits
 from streamward.insight.rules import Rules
 from streamward.insight.urgency import Trigger, Triggers
 from streamward.leases.lease import Grant, Owner
@@ -66,15 +66,19 @@ class World:
         self.weather = Weather(random.Random(self.seed + 1))
         self.db = MemoryDatabase(clock=self.clock)
         self.insight: Any = MemoryInsight(self.db, rules=RULES)
-        self.index = MemoryOpenBatches()
+        self.index = MemoryOpenBatches(self._name)
         self.queues = MemoryQueues(self.clock)
         self.bus = MemoryBus(self.queues)
         self.processes: list[Process] = []
         self._kept: list[Any] = []  # what the index was, second by second
 
+    def _name(self) -> BatchId:
+        """By the seed too: the same names, the same story."""
+        return BatchId(f"batch-{self.rng.getrandbits(128):032x}")
+
     async def open(self, batchers: int) -> None:
         """Tenants, first grants, and so many batchers."""
-        for tenant in set(CAMERAS.values()):
+        for tenant in sorted(set(CAMERAS.values())):
             tenant_id = TenantId(tenant)
             self.db.tenants[tenant_id] = Tenant(tenant_id=tenant_id, updated_at=self.clock.wall())
         for camera in CAMERAS:
@@ -137,7 +141,7 @@ class World:
     def lose(self, *, seconds: int | None) -> None:
         """The index is what it was some seconds ago, with all that was forgotten since; or empty, and says so."""
         if seconds is None:
-            self.index.__init__()  # type: ignore[misc]
+            self.index.__init__(self._name)  # type: ignore[misc]
         elif len(self._kept) >= seconds:
             self.index._shelves = copy.deepcopy(self._kept[-seconds])
 

@@ -13,7 +13,7 @@ from streamward.batcher.adding import Adder
 from streamward.batcher.facts import BatchClosed
 from streamward.batcher.in_hand import InHand
 from streamward.batcher.parts import Parts
-from streamward.insight.batch import Sealed
+from streamward.insight.batch import Limits, Sealed
 from streamward.insight.store import Closed
 from streamward.model.ids import TenantId
 from streamward.runtime import failpoints
@@ -25,6 +25,7 @@ FORGOTTEN = failpoints.declare("batch.after-forget")
 CHECK_EVERY = 0.5  # seconds (S2-10)
 AT_ONCE = 8  # transactions under way, and tenants that are asked about
 MOST_SEALED = 200  # of one tenant at a time
+ASK_WITHIN = 5.0  # seconds after which a tenant is asked about again that had nothing due before
 
 
 class Closer:
@@ -44,15 +45,17 @@ class Closer:
         self._adder = adder
         self._on_closed = on_closed
         self._check_every = check_every
+        self._again_at: dict[TenantId, float] = {}  # boot-time at which a tenant is asked about again
 
     async def tick(self) -> float:
         """Closes what others sealed and what is due; raises StoreUnavailable, IndexAway."""
         await self.close_in_hand()
-        tenants = list(await self._parts.rules.every())
+        rules, boot = await self._parts.rules.every(), self._parts.clock.boot()
+        tenants = [each for each in rules if self._again_at.get(each, boot) <= boot]
         is_more = False
         for first in range(0, len(tenants), AT_ONCE):
-            some = await asyncio.gather(*map(self._seal, tenants[first : first + AT_ONCE]))
-            is_more = any(some) or is_more
+            asked = tenants[first : first + AT_ONCE]
+            is_more |= any(await asyncio.gather(*(self._seal(each, rules[each].limits) for each in asked)))
             await self.close_in_hand()
         return 0.0 if is_more else self._check_every
 
@@ -62,14 +65,19 @@ class Closer:
         for first in range(0, len(batches), AT_ONCE):
             await self._close(batches[first : first + AT_ONCE])
 
-    async def _seal(self, tenant_id: TenantId) -> bool:
+    async def _seal(self, tenant_id: TenantId, limits: Limits) -> bool:
         """Returns whether there may be more."""
-        now = await self._parts.time.now()
+        now, boot = await self._parts.time.now(), self._parts.clock.boot()
         sealed = await self._parts.index.seal_due(tenant_id, now=now, limit=MOST_SEALED)
         self._in_hand.put(sealed)
         if sealed:
             failpoints.reach(SEALED)
-        return len(sealed) == MOST_SEALED
+        if len(sealed) == MOST_SEALED:
+            return True
+        due_at = await self._parts.index.next_due(tenant_id)
+        wait = min(ASK_WITHIN, limits.idle, limits.window)  # others may open one meanwhile
+        self._again_at[tenant_id] = boot + (wait if due_at is None else min(wait, (due_at - now).total_seconds()))
+        return False
 
     async def _close(self, batches: Sequence[Sealed]) -> None:
         """In this order: what is forgotten before it is written is lost; what is added before, stays where it was."""

@@ -73,7 +73,10 @@ class Relay:
         """Publishes what waits; raises BusAway, BatchRefused, StoreUnavailable."""
         if not await self._has_room():
             return HELD_FOR
+        before = set(self._own)
         looked = await self._parts.insight.batches.untold(limit=_LOOKED_AT)
+        if len(looked) < _LOOKED_AT:
+            self._own -= before - {each.batch.batch_id for each in looked}  # others told them
         told = await self._publish(await self._chosen(looked))
         return 0.0 if told == IN_FLIGHT else LOOK_EVERY
 
