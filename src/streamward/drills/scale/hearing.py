@@ -53,6 +53,11 @@ class Hearing:
         finally:
             await bus.close()
 
+    @property
+    def cameras(self) -> int:
+        """How many were ever told to stream."""
+        return len(self._newest)
+
     def newest(self, camera_id: CameraId) -> Generation:
         """The latest generation in which a camera was told to stream."""
         return self._newest.get(camera_id, Generation(0))

@@ -60,6 +60,7 @@ class Drill:
         self._clock = SystemClock()
         self._hearing = Hearing(clock=self._clock)
         self._meter = Meter(serving, self._hearing, clock=self._clock)
+        self._brought = 0  # cameras so far
         self._random = Random(secrets.randbelow(1 << 32) if spec.seed is None else spec.seed)  # noqa: S311
 
     async def run(self) -> Account:
@@ -148,19 +149,21 @@ class Drill:
 
     async def _bring(self, first: int, last: int) -> None:
         await asyncio.to_thread(self._fleet.desk.bring, self._layout.described(first, last))
+        self._brought = last
 
     async def _until_streaming(self) -> LeasePage:
         """Who has which camera, when all have streamed or the patience has an end."""
-        page = await asyncio.to_thread(self._fleet.desk.leases)
+        found: list[LeasePage] = []
 
         def all_stream() -> bool:
-            nonlocal page
-            page = self._fleet.desk.leases()
-            return self._all_stream(page)
+            if self._hearing.cameras < self._brought:
+                return False  # not asked yet: a thousand leases are no small answer
+            found.append(self._fleet.desk.leases())
+            return self._all_stream(found[-1])
 
         with contextlib.suppress(TimeoutError):
             await self._until(all_stream, "every camera to stream")
-        return page
+        return found[-1] if found else await asyncio.to_thread(self._fleet.desk.leases)
 
     def _all_stream(self, page: LeasePage) -> bool:
         return all(row.owner_id for row in page.items) and all(each in self._hearing.streaming for each in terms(page))
