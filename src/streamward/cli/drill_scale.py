@@ -27,6 +27,10 @@ def scale(
     sites: Annotated[int, typer.Option(min=1, max=500, help="Sites that have as many each; five make a tenant.")] = 50,
     runners: Annotated[int, typer.Option(min=2, max=99, help="Runners.")] = 25,
     capacity: Annotated[int, typer.Option(min=1, max=1000, help="Cameras that each has room for.")] = 40,
+    fps: Annotated[
+        float,
+        typer.Option(min=0.01, max=0.5, help="Pictures of each that are looked at a second; one costs about 1 ms."),
+    ] = 0.25,
     kills: Annotated[int, typer.Option(min=0, max=20, help="Runners that are killed; as many stand by.")] = 5,
     ttl: Ttl = 8.0,
     renew_every: RenewEvery = 2.0,
@@ -53,6 +57,7 @@ def scale(
     spec = ScaleSpec(
         layout=layout,
         seconds=lasting(minutes, seconds),
+        max_fps=fps,
         ttl=ttl,
         renew_every=renew_every,
         seed=seed,

@@ -22,7 +22,6 @@ from streamward.protocol.fields import ClearText
 from streamward.protocol.identities import RedeemCode
 from streamward.settings import handed_on
 
-MAX_FPS = 0.25  # pictures of a camera that are looked at a second: every other one
 PER_WORKER = 40  # cameras; with the usual 12 there would be as many processes more, each with its own heartbeat
 SERVES = "runner.serves"
 
@@ -35,6 +34,7 @@ class ScaleSpec:
     seconds: float = 600.0  # of steadiness
     ttl: float = 8.0
     renew_every: float = 2.0
+    max_fps: float = 0.25  # pictures of a camera that are looked at a second: every other one
     per_worker: int = PER_WORKER
     seed: int | None = None
     database: str | None = None  # None: SQLite
@@ -73,7 +73,7 @@ class Fleet:
             CAPACITY_STREAMS=str(self.spec.layout.capacity),
             TARGET_STREAMS_PER_SHARD=str(self.spec.per_worker),
             RUNNER_DETECTOR="null",
-            RUNNER_MAX_FPS=f"{MAX_FPS:g}",
+            RUNNER_MAX_FPS=f"{self.spec.max_fps:g}",
         )
         role = Role("runner", folder=self._folder, environment=environment, called=runner_id)
         self._started.callback(ended, role)
