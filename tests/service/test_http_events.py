@@ -14,7 +14,7 @@ from streamward.drivers.memory.insight import MemoryBroadcasts
 from streamward.insight.broadcasts import Broadcast
 from streamward.leases.store import StoreUnavailable
 from streamward.model.identity import Role
-from streamward.model.ids import TenantId
+from streamward.model.ids import RunnerId, TenantId
 from streamward.runtime.virtual_time import run
 from tests.support.app import ControlUnderTest
 from tests.support.ears import socketed, streaming
@@ -320,11 +320,18 @@ def test_the_same_comes_over_a_web_socket(in_header: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("bears", "query", "status"), [(False, {}, 401), (True, {"kind": "detection.old"}, 422), (True, {"after": -1}, 422)]
+    ("bearer", "query", "status"),
+    [
+        (None, {}, 401),
+        ("runner", {}, 403),
+        ("viewer", {"kind": "detection.old"}, 422),
+        ("viewer", {"after": -1}, 422),
+    ],
 )
-def test_a_web_socket_is_refused_as_any_other_call(bears: bool, query: dict[str, Any], status: int) -> None:
+def test_a_web_socket_is_refused_as_any_other_call(bearer: str | None, query: dict[str, Any], status: int) -> None:
     async def scene(control: Listened) -> None:
-        async with socketed(control, token=control.token() if bears else None, **query) as ear:
+        tokens = {"runner": control.mint.runner(RunnerId("r1")), "viewer": control.token()}
+        async with socketed(control, token=tokens.get(bearer or ""), **query) as ear:
             await asyncio.sleep(1)
         start, body = ear.sent
         assert (start["type"], start["status"]) == ("websocket.http.response.start", status)
