@@ -11,6 +11,7 @@ MODULES = {
         "jwt",
         "prometheus_client",
         "pydantic_settings",
+        "redis",
         "sqlalchemy",
         "uvicorn",
         "uvloop",
