@@ -59,8 +59,8 @@ class SqlBroadcasts:
             return
         said = self._db.dialect.pack(("body",), [(body,) for body in bodies])
         params = {**said, "tenant_id": tenant_id, "kind": kind, **self._db.moment()}
-        async with self._db.single() as connection:
-            await connection.execute(self._append_sql, params)
+        async with self._db.session(is_single=True) as session:
+            await session.rows(self._append_sql, params)
 
     async def after(self, seq: int, *, scope: TenantId | None, limit: int) -> list[Broadcast]:
         params = {"seq": seq, "limit": limit} | ({} if scope is None else {"scope": scope})

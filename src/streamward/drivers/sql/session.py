@@ -27,7 +27,7 @@ class Session(Protocol):
     """A connection for the time of one call."""
 
     async def rows(self, asked: Statement, params: Params = _NONE) -> Sequence[Any]:
-        """What the statement returns."""
+        """What the statement returns, if it returns anything."""
         ...
 
 
@@ -38,7 +38,8 @@ class EngineSession:
         self._connection = connection
 
     async def rows(self, asked: Statement, params: Params = _NONE) -> Sequence[Any]:
-        return (await self._connection.execute(asked, params)).all()
+        found = await self._connection.execute(asked, params)
+        return found.all() if found.returns_rows else ()
 
 
 class _Compiled:
