@@ -16,9 +16,9 @@ from streamward.protocol.logins import AskLogins, ToldLogin
 from streamward.protocol.shards import Source
 from streamward.protocol.sites import SiteDetails, SourceRules
 from streamward.runner import facts
-from streamward.runner.restreams import FIND_EVERY, RestreamControl, RestreamedCameras, RestreamParts
+from streamward.runner.restreams import FIND_EVERY, LOOK_SOON, RestreamControl, RestreamedCameras, RestreamParts
 from streamward.runtime.journal import Journal
-from streamward.vision.restreams import Restream, restream
+from streamward.vision.restreams import Connections, Restream, restream
 from tests.support.builders import START
 from tests.support.clocks import ManualClock
 from tests.support.granted import ONE, SITE, a_source, granted
@@ -36,6 +36,7 @@ class FakeServer:
     streams: dict[str, Restream] = field(default_factory=dict)
     connected: dict[str, list[str]] = field(default_factory=dict)
     refusals: set[str] = field(default_factory=set)
+    readers: int = 1
 
     def url(self, name: str) -> Secret:
         return Secret(f"rtsp://127.0.0.1:8554/{name}")
@@ -53,8 +54,11 @@ class FakeServer:
     async def forget(self, name: str) -> None:
         self.streams.pop(name, None)
 
-    async def remotes(self) -> dict[str, list[str]]:
-        return self.connected
+    async def connections(self) -> dict[str, Connections]:
+        return {
+            name: Connections(remotes=tuple(self.connected.get(name, ())), readers=self.readers)
+            for name in {*self.streams, *self.connected}
+        }
 
     def refused(self) -> set[str]:
         refused, self.refusals = self.refusals, set()
@@ -183,6 +187,35 @@ async def test_a_producer_that_is_connected_where_it_was_told_is_told_once():
         for _ in range(2):
             await bench.cameras.tick()
         assert bench.facts[1:] == [facts.ProducerConnected(camera_id=ONE)]
+
+
+async def test_a_camera_that_hangs_up_is_dialed_again_only_when_its_worker_has_let_go():
+    async with a_bench() as bench:
+        real = bench.named
+        bench.server.connected = {real.name: ["10.0.0.7:554"]}
+        for _ in range(2):
+            await bench.cameras.tick()
+        assert bench.named == real.shut() != real
+        assert bench.cameras.revision(ONE) == 1
+        bench.server.connected = {}
+        assert await bench.cameras.tick() == LOOK_SOON
+        assert (bench.cameras.revision(ONE), bench.named) == (None, real.shut())
+        bench.server.readers = 0
+        for _ in range(2):
+            await bench.cameras.tick()
+        assert (bench.cameras.revision(ONE), bench.named) == (2, real)
+        assert bench.facts[1:] == [facts.ProducerConnected(camera_id=ONE), facts.ProducerLost(camera_id=ONE)]
+
+
+async def test_a_restreamer_that_was_started_again_has_lost_nobody():
+    async with a_bench() as bench:
+        real = bench.named
+        bench.server.connected = {real.name: ["10.0.0.7:554"]}
+        await bench.cameras.tick()
+        bench.server.is_running, bench.server.connected = False, {}
+        for _ in range(2):
+            await bench.cameras.tick()
+        assert (bench.cameras.revision(ONE), bench.named) == (1, real), "its Worker dials as before"
 
 
 async def test_one_that_was_led_astray_is_forgotten_and_begun_anew_by_its_worker():

@@ -17,7 +17,7 @@ from streamward.drivers import go2rtc
 from streamward.drivers.go2rtc import MEMORY, Go2rtc, Go2rtcMissing, Go2rtcSilent
 from streamward.model.secret import Secret
 from streamward.model.source_url import parse
-from streamward.vision.restreams import Restream, restream
+from streamward.vision.restreams import Connections, Restream, restream
 from tests.support.cameras import watched
 from tests.support.media_servers import go2rtc_program
 from tests.support.plants import at
@@ -53,13 +53,13 @@ async def test_it_shows_what_it_was_told_and_keeps_its_port_when_it_is_started_a
             await server.start()
             told = restream("cam-1/key", camera, None, address=ip_address("127.0.0.1"))
             assert await server.name(told)
-            assert await server.remotes() == {told.name: []}
+            assert await server.connections() == {told.name: Connections()}
             url = server.url(told.name).reveal()
             ear = await watched(at(url), 25)
             assert not ear.troubles
         assert url == server.url(told.name).reveal()
         await server.forget(told.name)
-        assert await server.remotes() == {}
+        assert await server.connections() == {}
 
 
 @pytest.mark.parametrize("has_memory_disk", [True, False])

@@ -34,6 +34,9 @@ def reboot(
     cameras: Cameras = 100,
     runners: Runners = 3,
     down: Annotated[float, typer.Option(min=2, max=60, help="Seconds that the recorder is away.")] = 10.0,
+    go2rtc: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="Read cameras through this go2rtc (mode B).")
+    ] = None,
     data: Data = None,
     as_json: AsJson = False,
 ) -> None:
@@ -45,5 +48,5 @@ def reboot(
     from streamward.drills.storm.account import Cause
     from streamward.drills.storm.run import StormSpec, main
 
-    spec = StormSpec(cause=Cause.REBOOT, cameras=cameras, runners=runners, down_for=down, data=data)
+    spec = StormSpec(cause=Cause.REBOOT, cameras=cameras, runners=runners, down_for=down, go2rtc=go2rtc, data=data)
     sys.exit(main(spec, as_json=as_json))

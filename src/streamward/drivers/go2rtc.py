@@ -32,7 +32,7 @@ from streamward.model.errors import StreamwardError
 from streamward.model.secret import Secret
 from streamward.runtime import http_client, process_tree
 from streamward.runtime.http_client import Raw
-from streamward.vision.restreams import Restream
+from streamward.vision.restreams import Connections, Restream
 
 READY_WITHIN = 20.0  # seconds from its start
 ASK_WITHIN = 3.0  # seconds
@@ -138,12 +138,15 @@ class Go2rtc:
         """Takes a stream off its list; whoever reads it goes on until he leaves."""
         await self._ask("DELETE", {"src": name})  # its answer is about its config, which it cannot write
 
-    async def remotes(self) -> dict[str, list[str]]:
-        """The far ends of its connections to cameras, by stream."""
+    async def connections(self) -> dict[str, Connections]:
+        """What it has open for each stream."""
         try:
             told: dict[str, Any] = json.loads((await self._ask("GET", {})).body)
             return {
-                name: [each["remote_addr"] for each in stream["producers"] or () if "remote_addr" in each]
+                name: Connections(
+                    remotes=tuple(each["remote_addr"] for each in stream["producers"] or () if "remote_addr" in each),
+                    readers=len(stream.get("consumers") or ()),
+                )
                 for name, stream in told.items()
             }
         except (ValueError, KeyError, TypeError, AttributeError):

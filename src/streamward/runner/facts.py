@@ -168,6 +168,13 @@ class ProducerConnected:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProducerLost:
+    """A camera hung up on a runner's go2rtc; its Worker lets go, and dials it when it is its turn."""
+
+    camera_id: CameraId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RestreamAstray:
     """A camera sent go2rtc somewhere else; it is read by its Worker from now on, who does not follow."""
 

@@ -33,9 +33,10 @@ from streamward.runner.own_leases import Control
 from streamward.runtime.backoff import Backoff, BackoffSpec
 from streamward.runtime.clock import Clock
 from streamward.runtime.journal import Journal
-from streamward.vision.restreams import ForgetStream, NameStream, Restream, Standing, judge, plan
+from streamward.vision.restreams import Connections, ForgetStream, NameStream, Restream, Standing, judge, plan
 
 LOOK_EVERY = 1.0  # seconds between two looks at where it is connected to
+LOOK_SOON = 0.2  # seconds, while a camera waits for its Worker to let go
 FIND_EVERY = 30.0  # seconds after which a host's name is looked up again
 _RESTARTS = BackoffSpec(first=0.5, longest=30.0)
 _NOTHING = ClearText(Secret(""))
@@ -52,7 +53,7 @@ class Restreamer(Protocol):
     async def start(self) -> int: ...
     async def name(self, restream: Restream) -> bool: ...
     async def forget(self, name: str) -> None: ...
-    async def remotes(self) -> dict[str, list[str]]: ...
+    async def connections(self) -> dict[str, Connections]: ...
     def refused(self) -> set[str]: ...
 
 
@@ -77,6 +78,7 @@ class _Place:
     found_at: float  # boot-time
     named_at: float | None = None  # when the restreamer first knew it; None: its Worker must not begin yet
     is_connected: bool = False
+    is_shut: bool = False  # the way to the camera, so that the restreamer does not dial again by itself
 
     @property
     def is_ready(self) -> bool:
@@ -136,7 +138,8 @@ class RestreamedCameras(KnownCameras):
         for step in plan(self._wanted(), dict(self._named)):
             await self._apply(step)
         await self._look()
-        return LOOK_EVERY
+        is_waiting = any(place.is_shut and not place.is_connected for place in self._places.values())
+        return LOOK_SOON if is_waiting else LOOK_EVERY
 
     async def _keep_up(self) -> None:
         if self._server.is_running:
@@ -146,6 +149,8 @@ class RestreamedCameras(KnownCameras):
             self._journal.record(facts.RestreamerExited(duration_ms=round(ran_for * 1000)))
             await asyncio.sleep(self._restarts.failed(after=ran_for))
         began, self._named = self._clock.boot(), {}
+        for camera_id, place in self._places.items():
+            self._places[camera_id] = replace(place, is_connected=False, is_shut=False)
         pid = await self._server.start()
         self._started_at = self._clock.boot()
         self._journal.record(facts.RestreamerStarted(pid=pid, duration_ms=round((self._started_at - began) * 1000)))
@@ -186,7 +191,11 @@ class RestreamedCameras(KnownCameras):
             self._leave_out(camera_id)
 
     def _wanted(self) -> list[Restream]:
-        return [place.restream for place in self._places.values() if place.restream is not None]
+        return [
+            place.restream.shut() if place.is_shut else place.restream
+            for place in self._places.values()
+            if place.restream is not None
+        ]
 
     async def _apply(self, step: NameStream | ForgetStream) -> None:
         match step:
@@ -209,19 +218,36 @@ class RestreamedCameras(KnownCameras):
 
     async def _look(self) -> None:
         """Confirms that producers are connected (S0-105), and to where they were told."""
-        remotes = await self._server.remotes()
+        found = await self._server.connections()
         for camera_id, place in list(self._places.items()):
             if place.restream is None or place.restream.name not in self._named:
                 continue
-            standing = judge(place.remotes, remotes.get(place.restream.name, ()))
+            seen = found.get(place.restream.name, Connections())
+            standing = judge(place.remotes, seen.remotes)
             if standing is Standing.ASTRAY:
                 self._journal.record(facts.RestreamAstray(camera_id=camera_id))
                 self._leave_to_worker(camera_id, place)
                 self.poke()  # it is to be forgotten
-            elif (is_connected := standing is Standing.CONNECTED) != place.is_connected:
-                self._places[camera_id] = replace(place, is_connected=is_connected)
-                if is_connected:
-                    self._journal.record(facts.ProducerConnected(camera_id=camera_id))
+            elif standing is Standing.CONNECTED:
+                self._connected(camera_id, place)
+            elif place.is_connected:
+                self._lost(camera_id, place)
+            elif place.is_shut and not seen.readers:
+                self._places[camera_id] = replace(place, is_shut=False)
+
+    def _connected(self, camera_id: CameraId, place: _Place) -> None:
+        if not place.is_connected:
+            self._places[camera_id] = replace(place, is_connected=True, is_shut=True)
+            self._journal.record(facts.ProducerConnected(camera_id=camera_id))
+            self.poke()  # its way is to be shut
+
+    def _lost(self, camera_id: CameraId, place: _Place) -> None:
+        """Its Worker lets go, and begins anew when its way is open again: it dials when it is its turn."""
+        self._places[camera_id] = replace(
+            place, is_connected=False, is_shut=True, named_at=None, number=next(self._numbers)
+        )
+        self._journal.record(facts.ProducerLost(camera_id=camera_id))
+        self.on_ready()
 
     def _leave_to_worker(self, camera_id: CameraId, place: _Place) -> None:
         """To be begun anew, without a restream."""

@@ -4,10 +4,13 @@
 
 A camera is told to a restreamer by an address that its site allows, never by a name that could come to mean another. A
 restreamer that follows a redirect all the same is found out by the address that it is connected to.
+
+It would also dial again by itself, asking nobody. So the way to a camera is shut while it is connected, and stays so
+until nobody reads the stream any more: then its reader dials, when it is its turn.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from urllib.parse import quote
 
@@ -15,6 +18,7 @@ from streamward.model.secret import Secret
 from streamward.model.source_url import Address, Credential, SourceKind, SourceUrl
 
 _PORT = 554
+_NOWHERE = Secret("rtsp://127.0.0.1:0/")
 _MANNERS = "#backchannel=0#media=video"  # one connection, and one track: go2rtc asks for more unless it is told
 
 
@@ -25,6 +29,18 @@ class Restream:
     name: str  # by which it is read; whoever knows it can
     source: Secret  # with the login
     remote: str  # where it must be connected to, like `192.0.2.7:554`
+
+    def shut(self) -> "Restream":
+        """The same without a way to its camera: whoever dials it is refused on this host."""
+        return replace(self, source=_NOWHERE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connections:
+    """What a restreamer has open for one stream."""
+
+    remotes: tuple[str, ...] = ()  # the far ends of those to cameras
+    readers: int = 0
 
 
 @dataclass(frozen=True, slots=True)

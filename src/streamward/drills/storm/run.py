@@ -36,6 +36,7 @@ class StormSpec:
     runners: int = 3
     answers_after: float = 0.0  # seconds that the recorder takes for each answer
     down_for: float = 10.0  # seconds that it is away, if it is
+    go2rtc: Path | None = None  # through which cameras are read
     data: Path | None = None
 
     @property
@@ -43,12 +44,13 @@ class StormSpec:
         """No runner has room for all cameras."""
         is_new = self.cause is Cause.ADDED
         room = math.ceil(self.cameras / self.runners) + 1
+        reading = {} if self.go2rtc is None else {"RUNNER_MODE": "go2rtc", "RUNNER_GO2RTC": str(self.go2rtc.absolute())}
         return FleetSpec(
             cameras=0 if is_new else self.cameras,
             spare=self.cameras if is_new else 0,
             runners=self.runners,
             fps=FPS,
-            runner={"CAPACITY_STREAMS": str(room), "RUNNER_MAX_FPS": "1"},
+            runner={"CAPACITY_STREAMS": str(room), "RUNNER_MAX_FPS": "1", **reading},
         )
 
 
