@@ -20,8 +20,8 @@ from streamward.model.runner import DrainMode
 from streamward.nvr.tally import Deed
 from streamward.runtime.clock import SystemClock
 
-LOOP = 125  # pictures of the recorder: five seconds
 FPS = 25
+_LOOP = 5  # seconds of the recorder's loop, or what is nearest to that from one keyframe to another
 _SETTLED = 2.0  # seconds in which the last events come
 _KILLED_WITHIN = 2.0  # seconds of the rollout's begin
 
@@ -44,6 +44,11 @@ class BluegreenSpec:
     data: Path | None = None
 
 
+def pictures(key_every: int) -> int:
+    """Of a loop of the recorder, with a keyframe after so many seconds."""
+    return max(1, round(_LOOP / key_every)) * key_every * FPS
+
+
 def main(spec: BluegreenSpec, *, as_json: bool = False) -> int:
     """Runs the drill and prints what it came to; 1 if an objective was missed."""
     made = replace(spec.fleet, runner={"RUNNER_DETECTOR": DETECTOR})
@@ -58,7 +63,7 @@ class Drill:
         self._spec = spec
         self._fleet = serving
         self._clock = SystemClock()
-        self._handovers = Handovers(loop=LOOP)
+        self._handovers = Handovers(loop=pictures(serving.spec.key_every or 1))
         self._sink = Sink(serving, clock=self._clock, ear=self._handovers)
         self._seed = secrets.randbelow(1 << 32) if spec.seed is None else spec.seed
         self._random = Random(self._seed)  # noqa: S311 - moments, not secrets
