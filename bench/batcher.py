@@ -53,13 +53,15 @@ _INSERT = "INSERT INTO bare (event_id, camera, body) SELECT * FROM unnest($1::te
 
 async def measure(postgres: PostgresServer, rabbit: RabbitServer, redis: PrivateRedis) -> list[tuple[float, float]]:
     """Detections a second, bare and through a batcher, pass by pass."""
-    url = postgres.url(await postgres.create())
-    await _seed(url)
     bus = over_rabbitmq(rabbit)
     await bus.declare(events.BATCHER)
     await bus.declare(BARE)
     found = []
     for number in range(PASSES):
+        url = postgres.url(await postgres.create())  # what an earlier pass left would be swept
+        await _seed(url)
+        async with redis.client() as client:
+            await client.flushall()
         await _fill(bus, number)
         straight = await _bare(rabbit.url(), url)
         found.append((straight, await _batched(url, bus, redis)))

@@ -37,6 +37,7 @@ LISTEN_FOR = 5.0  # seconds, if nothing comes before
 LINGER = 0.1  # seconds for what comes right after the first
 NAP = 0.01
 MOST = 400  # messages at a time
+AHEAD = 3 * MOST  # messages in hand: those that are worked on, and enough to read meanwhile
 PAUSE = 1.0  # seconds, under pressure
 TRIES = 3  # of a message alone, before it is set aside
 
@@ -118,7 +119,7 @@ class Intake:
     async def _subscribed(self) -> Consumer:
         await self._bus.declare(BATCHER)
         await self._dead.declare()
-        self._consumer = self._bus.consume(BATCHER.name, prefetch=2 * MOST)
+        self._consumer = self._bus.consume(BATCHER.name, prefetch=AHEAD)
         return self._consumer
 
     async def _work(self, consumer: Consumer, taken: Sequence[Delivery]) -> None:
