@@ -11,7 +11,8 @@ from collections import deque
 from collections.abc import Awaitable, Iterable, Sequence
 from itertools import islice
 
-from aio_pika.abc import AbstractChannel, AbstractIncomingMessage
+from aio_pika.abc import AbstractChannel
+from aiormq.abc import DeliveredMessage
 from aiormq.exceptions import ChannelClosed
 
 from streamward.drivers.amqp.line import GONE, Broker, Line, why
@@ -27,7 +28,7 @@ class AmqpConsumer:
         self._prefetch = prefetch
         self._line = Line(broker, self._subscribe)
         self._tags = 0
-        self._in_hand: dict[int, AbstractIncomingMessage] = {}  # by our tag, in the order in which they came
+        self._in_hand: dict[int, DeliveredMessage] = {}  # by our tag, in the order in which they came
 
     async def take(self, *, at_most: int, within: float) -> list[Delivery]:
         """What waits, oldest first; raises BusAway, QueueRefused."""
@@ -42,15 +43,15 @@ class AmqpConsumer:
         """They never come again; raises BusAway."""
         tags = [each.tag for each in deliveries if each.tag in self._in_hand]
         if tags and set(tags) == set(islice(self._in_hand, len(tags))):  # the oldest in hand: one word for all
-            await self._tell([self._in_hand[max(tags)].ack(multiple=True)])
+            await self._tell([_ack(self._in_hand[max(tags)], multiple=True)])
         else:
-            await self._tell(self._in_hand[tag].ack() for tag in tags)
+            await self._tell(_ack(self._in_hand[tag]) for tag in tags)
         self._forget(tags)
 
     async def give_back(self, deliveries: Sequence[Delivery], *, requeue: bool) -> None:
         """They come again, or are thrown away; raises BusAway."""
         tags = [each.tag for each in deliveries if each.tag in self._in_hand]
-        await self._tell(self._in_hand[tag].nack(requeue=requeue) for tag in tags)
+        await self._tell(_nack(self._in_hand[tag], requeue=requeue) for tag in tags)
         self._forget(tags)
 
     async def close(self) -> None:
@@ -63,11 +64,11 @@ class AmqpConsumer:
         arrived = _Arrived()
         try:
             await channel.set_qos(prefetch_count=self._prefetch)
-            queue = await channel.get_queue(self._queue)
             underlay = await channel.get_underlay_channel()
             channel.close_callbacks.add(arrived.end)
             underlay.on_consumer_cancel_callbacks.add(arrived.end)  # the queue was removed
-            await queue.consume(arrived.add)
+            # Past the library's own messages: making one of each that comes takes as long as reading it.
+            await underlay.basic_consume(self._queue, arrived.add)
         except ChannelClosed as err:
             raise QueueRefused(self._queue, why(err)) from None
         return arrived
@@ -81,7 +82,7 @@ class AmqpConsumer:
         except GONE as err:
             raise await self._line.lost(link, err) from None
 
-    def _deliver(self, message: AbstractIncomingMessage) -> Delivery:
+    def _deliver(self, message: DeliveredMessage) -> Delivery:
         self._tags += 1
         self._in_hand[self._tags] = message
         return Delivery(from_amqp(message), is_redelivered=bool(message.redelivered), tag=self._tags)
@@ -91,15 +92,23 @@ class AmqpConsumer:
             self._in_hand.pop(tag, None)
 
 
+async def _ack(message: DeliveredMessage, *, multiple: bool = False) -> None:
+    await message.channel.basic_ack(message.delivery_tag or 0, multiple=multiple)
+
+
+async def _nack(message: DeliveredMessage, *, requeue: bool) -> None:
+    await message.channel.basic_nack(message.delivery_tag or 0, requeue=requeue)
+
+
 class _Arrived:
     """What a subscription brought, until it ended."""
 
     def __init__(self) -> None:
-        self.messages: deque[AbstractIncomingMessage] = deque()
+        self.messages: deque[DeliveredMessage] = deque()
         self.is_over = False
         self._changed = asyncio.Event()
 
-    async def add(self, message: AbstractIncomingMessage) -> None:
+    async def add(self, message: DeliveredMessage) -> None:
         self.messages.append(message)
         self._changed.set()
 

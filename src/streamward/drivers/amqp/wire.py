@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import aio_pika
-from aio_pika.abc import AbstractIncomingMessage
+from aiormq.abc import DeliveredMessage
 
 from streamward.model.bus import Queue
 from streamward.model.message import Message
@@ -28,19 +28,20 @@ def to_amqp(message: Message) -> aio_pika.Message:
     )
 
 
-def from_amqp(message: AbstractIncomingMessage) -> Message:
+def from_amqp(message: DeliveredMessage) -> Message:
     """As it came; what other publishers left out is empty."""
+    said = message.header.properties
     return Message(
         exchange=message.exchange or "",
         routing_key=message.routing_key or "",
-        message_id=message.message_id or "",
-        kind=message.type or "",
-        at=message.timestamp or _NO_TIME,
+        message_id=said.message_id or "",
+        kind=said.message_type or "",
+        at=said.timestamp or _NO_TIME,
         body=message.body,
-        content_type=message.content_type or "",
-        headers={name: str(value) for name, value in message.headers.items()},
-        expires_in=None if message.expiration is None else float(message.expiration),  # type: ignore[arg-type]
-        is_persistent=message.delivery_mode is aio_pika.DeliveryMode.PERSISTENT,
+        content_type=said.content_type or "",
+        headers={name: str(value) for name, value in (said.headers or {}).items()},
+        expires_in=None if not said.expiration else float(said.expiration) / 1000,
+        is_persistent=said.delivery_mode == aio_pika.DeliveryMode.PERSISTENT,
     )
 
 
