@@ -32,6 +32,7 @@ CHANGE = CameraChange(
     credential_version=0,
     revision=2,
 )
+BUSY = Problem(title="Service Unavailable", status=503, detail="busy", reason="store-unavailable")
 GONE = Problem(title="Gone", status=410, detail="too old", reason="changes-forgotten")
 
 
@@ -119,6 +120,32 @@ async def test_what_the_grant_has_told_already_is_not_read_again():
         assert script.paths[-1] == "/v1/cameras/cam-1/source"
         known.granted(granted(msgspec.structs.replace(a_source(), revision=2)))
     assert known.owned(ONE) is not None
+    assert script.answers == []
+
+
+async def test_a_control_plane_that_is_busy_is_not_asked_for_everything_again():
+    script, sleeper = Script([CameraChanges(items=[], cursor="a")]), Sleeper()
+    known = KnownCameras(script)
+    watch = ChangeWatch(script, known, sleeper)
+    await watch.tick()
+    known.granted(granted(a_source()))
+    script.answers = [BUSY]
+    assert await watch.tick() == RETRY_AFTER
+    script.answers = [CameraChanges(items=[], cursor="b")]
+    assert await watch.tick() == 0.0
+    assert script.paths[-1].endswith("after=a")
+    assert script.answers == []
+
+
+async def test_if_none_of_a_few_sources_is_told_the_others_wait():
+    script, sleeper = Script([CameraChanges(items=[], cursor="a"), *[None] * 4]), Sleeper()
+    known = KnownCameras(script)
+    for number in range(6):
+        known.granted(msgspec.structs.replace(granted(a_source()), camera_uuid=f"cam-{number}"))
+    watch = ChangeWatch(script, known, sleeper)
+    assert await watch.tick() == RETRY_AFTER
+    script.answers = [CameraChanges(items=[], cursor="b"), *[a_source()] * 6]
+    assert await watch.tick() == 0.0
     assert script.answers == []
 
 

@@ -7,11 +7,12 @@ from streamward.model.ids import CameraId
 from streamward.protocol.changes import CameraChange, CameraChanges
 from streamward.protocol.problem import Problem
 from streamward.protocol.wait import Changed
-from streamward.runner.known import Asking, KnownCameras
+from streamward.runner.known import NOT_NOW, Asking, KnownCameras
 
 WAIT = 20.0  # seconds of one long poll
 _MARGIN = 5.0  # seconds for the way there and back
 RETRY_AFTER = 1.0  # seconds, if nobody answers
+_READ_AT_ONCE = 4  # sources
 SITES_EVERY = 10.0  # seconds between two looks at what sites allow
 
 
@@ -61,7 +62,7 @@ class ChangeWatch:
         is_new = self._cursor is None
         asked = "timeout_s=0" if is_new else f"timeout_s={WAIT:g}&after={self._cursor}"
         told = await self._control.get(f"/v1/cameras/changes?{asked}", CameraChanges, within=WAIT + _MARGIN)
-        if isinstance(told, Problem):
+        if isinstance(told, Problem) and told.status not in NOT_NOW:  # a busy control plane still knows the cursor
             self._cursor = None
         if isinstance(told, CameraChanges):
             self._cursor = told.cursor
@@ -77,11 +78,15 @@ class ChangeWatch:
 
     async def _read(self) -> None:
         """What cannot be read now is read later: its change is told only once."""
-        asked = sorted(self._unread)
-        answered = await asyncio.gather(*map(self._known.reread, asked))
-        self._unread -= {camera_id for camera_id, is_answered in zip(asked, answered, strict=True) if is_answered}
-        if any(answered):
-            self._waking.wake()
+        unread = sorted(self._unread)
+        for place in range(0, len(unread), _READ_AT_ONCE):
+            asked = unread[place : place + _READ_AT_ONCE]
+            answered = await asyncio.gather(*map(self._known.reread, asked))
+            self._unread -= {camera_id for camera_id, is_answered in zip(asked, answered, strict=True) if is_answered}
+            if any(answered):
+                self._waking.wake()
+            if not any(answered):
+                break  # nobody has time now: the others would only add to that
 
 
 class SiteWatch:
