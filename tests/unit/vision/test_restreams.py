@@ -36,6 +36,12 @@ def test_a_camera_is_told_by_its_address_with_its_login_escaped():
     assert "a%40b" not in repr(told)
 
 
+def test_one_that_is_shut_has_no_way_to_its_camera_and_keeps_its_name():
+    shut = a_restream("front").shut()
+    assert (shut.name, shut.remote) == ("front", "192.0.2.7:554")
+    assert "192.0.2.7" not in shut.source.reveal()
+
+
 def test_one_without_login_or_port_has_the_usual_port():
     told = restream("front", parse("rtsp://door.example/1").url, None, address=ip_address("2001:db8::7"))
     assert told.source.reveal() == "rtsp://[2001:db8::7]:554/1#backchannel=0#media=video"
