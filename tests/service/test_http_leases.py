@@ -40,6 +40,7 @@ async def test_acquire_grants_a_free_camera(control: ControlUnderTest) -> None:
             "credential_version": 0,
             "detector": None,
             "max_fps": None,
+            "decode": None,
             "site_id": "site-a",
             "revision": 1,
         },

@@ -18,6 +18,7 @@ SOURCE = {
     "credential_version": 3,
     "detector": None,
     "max_fps": None,
+    "decode": None,
     "site_id": "site-a",
     "revision": 1,
 }
