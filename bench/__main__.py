@@ -5,7 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench import batcher, detections, index, messages, readers, rtp
+from bench import batcher, closing, detections, index, messages, readers, rtp
 from bench.fleet import fill
 from bench.renewals import bare, growth, over_http, singles
 from tests.support.postgres import PostgresServer, installed
@@ -32,6 +32,7 @@ def main() -> int:
         asyncio.run(server.make_template())
         _measure(server)
         batcher.main(server)
+        closing.main(server)
     finally:
         server.stop()
     return 0

@@ -10,6 +10,9 @@ async def fill(url: str, *, cameras: int) -> None:
     connection = await asyncpg.connect(url)
     try:
         await connection.execute("TRUNCATE cameras, sites, runners, incarnations, stream_leases, lease_grants CASCADE")
+        await connection.execute(
+            "INSERT INTO tenants (tenant_id, name, updated_at) VALUES ('tenant', '', lease_now()) ON CONFLICT DO NOTHING"
+        )
         await connection.execute("INSERT INTO sites (site_id, tenant_id) VALUES ('site', 'tenant')")
         await connection.execute(
             "INSERT INTO cameras (camera_uuid, tenant_id, site_id, rtsp_url, enabled, do_not_process, updated_at) "
