@@ -11,7 +11,8 @@ async def fill(url: str, *, cameras: int) -> None:
     try:
         await connection.execute("TRUNCATE cameras, sites, runners, incarnations, stream_leases, lease_grants CASCADE")
         await connection.execute(
-            "INSERT INTO tenants (tenant_id, name, updated_at) VALUES ('tenant', '', lease_now()) ON CONFLICT DO NOTHING"
+            "INSERT INTO tenants (tenant_id, name, updated_at) VALUES ('tenant', '', lease_now())"
+            " ON CONFLICT DO NOTHING"
         )
         await connection.execute("INSERT INTO sites (site_id, tenant_id) VALUES ('site', 'tenant')")
         await connection.execute(
