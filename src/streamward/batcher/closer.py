@@ -49,6 +49,7 @@ class Closer:
 
     async def tick(self) -> float:
         """Closes what others sealed and what is due; raises StoreUnavailable, IndexAway."""
+        began = self._parts.clock.boot()
         await self.close_in_hand()
         rules, boot = await self._parts.rules.every(), self._parts.clock.boot()
         tenants = [each for each in rules if self._again_at.get(each, boot) <= boot]
@@ -57,7 +58,7 @@ class Closer:
             asked = tenants[first : first + AT_ONCE]
             is_more |= any(await asyncio.gather(*(self._seal(each, rules[each].limits) for each in asked)))
             await self.close_in_hand()
-        return 0.0 if is_more else self._check_every
+        return 0.0 if is_more else max(0.0, began + self._check_every - self._parts.clock.boot())
 
     async def close_in_hand(self) -> None:
         """Writes down what is sealed."""
