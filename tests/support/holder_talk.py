@@ -20,8 +20,8 @@ TRUST = trusted_for(TTL)
 class Talk:
     """A holder and both sides of its conversation; boot-time and database time start together."""
 
-    def __init__(self, spec: HolderSpec = SPEC, *, capacity: int = 10) -> None:
-        self.holder = Holder(spec)
+    def __init__(self, *, capacity: int = 10) -> None:
+        self.holder = Holder(SPEC)
         self.asks: list[Ask] = []
         self.poll(0.0)
         self.answer(AskKind.REGISTER, Flags(capacity=capacity), now=0.0)

@@ -3,8 +3,7 @@
     register → (acquire · renew · beat · release)* → ended
 
 One ask of each kind is under way at a time; an answer that is not there after one second is given up, and what it might
-have said is not known. Not knowing means not holding. For grants a runner may wait longer: to give up means to give
-back what was granted, and to ask for it again, which is the last thing that a busy control plane needs.
+have said is not known. Not knowing means not holding.
 
 Guaranteed: `stamp` gives nothing past a lease's deadline, which is counted on the boot-time clock from *before* the ask
 that earned it, and nothing for a frame from before its grant; no stamp of a lease is dated at or after the moment the
@@ -112,11 +111,6 @@ class HolderSpec:
     acquire_every: float = 2.0
     beat_every: float = 1.0
     answer_within: float = RENEW_TIMEOUT
-    granted_within: float = RENEW_TIMEOUT
-
-    def patience(self, kind: AskKind) -> float:
-        """Seconds after which an answer counts for nothing."""
-        return self.granted_within if kind is AskKind.ACQUIRE else self.answer_within
 
 
 @dataclass(slots=True)
@@ -303,7 +297,7 @@ class Holder:
         return now < self._settled_at
 
     def _gives_up_at(self, ask: Ask) -> float:
-        return ask.sent + self.spec.patience(ask.kind)
+        return ask.sent + self.spec.answer_within
 
     def _take_flags(self, flags: Flags, now: float) -> None:
         if self.state is HolderState.STARTING:

@@ -53,7 +53,7 @@ class LeaseLine:
                 self._holder.receive(ask, None, self._clock.boot())
                 return
         message: Any = request(sent)
-        within = self._holder.spec.patience(ask.kind)
+        within = self._holder.spec.answer_within
         reply = await self._control.post(PATHS[type(message)], message, REPLIES[type(message)], within=within)
         now = self._clock.boot()
         self._holder.receive(ask, None if reply is None else answer(reply), now)

@@ -58,7 +58,6 @@ from streamward.runtime.teller import Teller
 from streamward.settings import ObjectSettings, Settings
 
 CALLS_AT_ONCE = 32  # to the control plane
-GRANTED_WITHIN = 3.0  # seconds: less than half of what a grant is trusted for
 _ENTRY = "streamward.runner.born:live"  # not imported here: a Manager decodes nothing
 _STARTS = 3  # of the fork server, if it dies while the runner starts
 _PRELOADED = ("streamward.drivers.bus", "streamward.drivers.amqp")
@@ -299,7 +298,6 @@ def _holder_spec(around: _Around) -> HolderSpec:
             site_id=None if settings.runner.site is None else SiteId(settings.runner.site),
             capacity=settings.capacity_streams,
         ),
-        granted_within=GRANTED_WITHIN,
         renew_every=settings.lease.renew_interval_s,
         beat_every=settings.heartbeat_interval_s,
     )

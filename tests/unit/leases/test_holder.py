@@ -89,17 +89,6 @@ def test_an_answer_after_a_second_is_not_believed(answered, holds):
     assert bool(talk.holder.held(answered)) is holds
 
 
-@pytest.mark.parametrize(("answered", "holds"), [(12.999, True), (13.0, False)])
-def test_a_runner_may_wait_longer_for_grants_than_for_renewals(answered, holds):
-    talk = Talk(replace(SPEC, granted_within=3.0))
-    talk.holder.wake(10.0)
-    talk.poll(10.0)
-    assert AskKind.ACQUIRE not in talk.poll(12.9)
-    talk.answer(AskKind.ACQUIRE, Acquired(at=at(10), leases=(Kept(CAMERA, ONE, TTL),), more=False), now=answered)
-    assert bool(talk.holder.held(answered)) is holds
-    assert list(talk.holder.held(10.0 + TRUST)) == []
-
-
 def test_a_repeated_answer_changes_nothing():
     talk = holding(now=10.0)
     old = talk.last(AskKind.ACQUIRE)
