@@ -30,7 +30,7 @@ def scale(
     fps: Annotated[
         float,
         typer.Option(min=0.01, max=0.5, help="Pictures of each that are looked at a second; one costs about 1 ms."),
-    ] = 0.25,
+    ] = 0.1,
     kills: Annotated[int, typer.Option(min=0, max=20, help="Runners that are killed; as many stand by.")] = 5,
     ttl: Ttl = 8.0,
     renew_every: RenewEvery = 2.0,

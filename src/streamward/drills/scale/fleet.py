@@ -34,7 +34,7 @@ class ScaleSpec:
     seconds: float = 600.0  # of steadiness
     ttl: float = 8.0
     renew_every: float = 2.0
-    max_fps: float = 0.25  # pictures of a camera that are looked at a second: every other one
+    max_fps: float = 0.1  # pictures of a camera that are looked at a second: one in five
     per_worker: int = PER_WORKER
     seed: int | None = None
     database: str | None = None  # None: SQLite
