@@ -271,7 +271,7 @@ async def test_how_many_wait_counts_what_nobody_has_in_hand(buses: BusWorld) -> 
         assert await bus.waiting(buses.name("all")) in {3, 4}  # some have the second in hand before it is taken
         await consumer.ack(got)
         await consumer.close()
-        await _until(lambda: bus.waiting(buses.name("all")), 4)
+        assert await _comes_to(lambda: bus.waiting(buses.name("all")), 4)
 
 
 async def test_what_has_had_its_time_does_not_wait(buses: BusWorld) -> None:
@@ -279,14 +279,15 @@ async def test_what_has_had_its_time_does_not_wait(buses: BusWorld) -> None:
         bus = buses.bus()
         await bus.declare(buses.queue("brief", ttl=0.2))
         await bus.publish(buses.message(1))
-        await _until(lambda: bus.waiting(buses.name("brief")), 0)
+        assert await _comes_to(lambda: bus.waiting(buses.name("brief")), 0)
 
 
-async def _until(ask: Callable[[], Awaitable[int]], wanted: int) -> None:
+async def _comes_to(ask: Callable[[], Awaitable[int]], wanted: int) -> bool:
     """A broker counts what comes back a moment after it was given back."""
     async with asyncio.timeout(60):
         while await ask() != wanted:
             pass
+    return True
 
 
 async def test_a_queue_can_be_declared_again_and_only_in_the_same_form(buses: BusWorld) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+from typing import Any
 
 from hypothesis import given, settings
 
@@ -15,18 +16,23 @@ from tests.support.redis_server import PrivateRedis
 @settings(max_examples=100)
 @given(steps=stories)
 def test_redis_answers_as_memory_does_and_keeps_nothing_in_the_end(redis_server: PrivateRedis, steps: list[Step]):
-    asyncio.run(_compare(redis_server, steps))
+    differences, left = asyncio.run(_compared(redis_server, steps))
+    assert differences == []
+    assert left == []
 
 
-async def _compare(server: PrivateRedis, steps: list[Step]) -> None:
+async def _compared(server: PrivateRedis, steps: list[Step]) -> tuple[list[Any], list[Any]]:
+    """What was answered differently, and what is left in Redis."""
     prefix = secrets.token_hex(4)
     index = RedisOpenBatches(server.at(), numbered())
     reference, tried = Teller(MemoryOpenBatches(numbered()), prefix), Teller(index, prefix)
     try:
-        for step in steps:
-            assert await tried.tell(step) == await reference.tell(step)
-        assert await tried.end() == await reference.end()
+        answers: list[tuple[Any, Any, Any]] = [
+            (step, await tried.tell(step), await reference.tell(step)) for step in steps
+        ]
+        answers.append(("end", await tried.end(), await reference.end()))
         async with server.client() as client:
-            assert [key async for key in client.scan_iter(f"{{{prefix}*", count=10_000)] == []
+            left = [key async for key in client.scan_iter(f"{{{prefix}*", count=10_000)]
     finally:
         await index.close()
+    return [each for each in answers if each[1] != each[2]], left

@@ -1,5 +1,6 @@
 """Model files by path and by name: those that are loaded, and those that never are."""
 
+from math import isfinite
 from pathlib import Path
 
 import av
@@ -199,4 +200,5 @@ def test_a_picture_of_any_size_is_looked_at_by_a_real_model(width: int, height: 
     for name, package in (("yunet", "onnxruntime"), ("efficientdet-lite0", "ai_edge_litert")):
         pytest.importorskip(package)
         detector = load_detector(name, ModelsAt(folder=str(the_model(name))))
-        detector.detect(frame.fitted(shown_size(detector, frame.size)))
+        found = detector.detect(frame.fitted(shown_size(detector, frame.size)))
+        assert all(0 < each.confidence <= 1 and isfinite(each.box.area) for each in found)

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import os
 import re
 import select
 import subprocess
@@ -30,7 +29,7 @@ from streamward.runtime.bell import Bell
 from streamward.runtime.clock import SystemClock
 from tests.support.batch_desk import OWNERS, a_thing, an_event, told
 from tests.support.fleet import take, with_cameras, with_runners
-from tests.support.processes import COMMAND, READY_WITHIN, STOP_WITHIN, NeverReady, end, environment
+from tests.support.processes import COMMAND, STOP_WITHIN, end, environment, said_when_served
 
 CAMERAS = ("cam-1", "cam-2", "cam-3")
 QUICK = {"BATCH_WINDOW_SECONDS": 2, "BATCH_IDLE_TIMEOUT_SECONDS": 1, "BATCH_MAX_DETECTIONS": 7, "BATCH_PORT": 0}
@@ -45,7 +44,7 @@ class BatcherProcess:
     def __init__(self, process: "subprocess.Popen[bytes]", log: Path) -> None:
         self.process = process
         self._log = log
-        self.metrics = re.findall(r"metrics +(\S+)", self._said())[0]
+        self.metrics = re.findall(r"metrics +(\S+)", said_when_served(process))[0]
 
     @property
     def log(self) -> str:
@@ -55,19 +54,6 @@ class BatcherProcess:
         """One value of its metrics."""
         lines = httpx.get(self.metrics, timeout=60).text.splitlines()
         return next(float(line.rpartition(" ")[2]) for line in lines if line.startswith(f"{name} "))
-
-    def _said(self) -> str:
-        """All that it says at its start."""
-        said = ""
-        assert self.process.stdout is not None
-        while "Ctrl-C" not in said:
-            if not select.select([self.process.stdout], [], [], READY_WITHIN)[0]:
-                raise NeverReady("it said nothing")
-            piece = os.read(self.process.stdout.fileno(), 65_536)
-            if not piece:
-                raise NeverReady(f"it ended with {self.process.wait()}")
-            said += piece.decode()
-        return said
 
     def is_ready(self) -> bool:
         return self.answers("/ready")

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import json
-import os
 import re
 import select
 import signal
@@ -20,7 +19,7 @@ from streamward.model.bus import Bus
 from streamward.model.secret import Secret
 from streamward.runtime.clock import SystemClock
 from tests.support.nvr import NvrProcess, recorder
-from tests.support.processes import COMMAND, READY_WITHIN, ControlProcess, NeverReady, control, end, environment
+from tests.support.processes import COMMAND, ControlProcess, control, end, environment, said_when_served
 
 PATIENCE = 60.0  # seconds
 
@@ -31,7 +30,7 @@ class WorkerProcess:
     def __init__(self, process: subprocess.Popen[bytes], *, log: Path, data: Path) -> None:
         self.process = process
         self._log = log
-        said = self._read_until_served()
+        said = said_when_served(process)
         card = json.loads((data.parent / re.findall(r"secret +in (\S+),", said)[0]).read_text())
         self.api = httpx.Client(base_url=card["url"], timeout=30)
         self.secret = card["secret"]
@@ -76,18 +75,6 @@ class WorkerProcess:
         if by is not None:
             self.process.send_signal(by)
         return self.process.wait(PATIENCE)
-
-    def _read_until_served(self) -> str:
-        said = ""
-        assert self.process.stdout is not None
-        while "Ctrl-C" not in said:
-            if not select.select([self.process.stdout], [], [], READY_WITHIN)[0]:
-                raise NeverReady("it said nothing")
-            piece = os.read(self.process.stdout.fileno(), 65_536)
-            if not piece:
-                raise NeverReady(f"it ended with {self.process.wait()}: {self.log[-2000:]}")
-            said += piece.decode()
-        return said
 
 
 class RunnerProcess:

@@ -1,9 +1,7 @@
 """`streamward nvr` as a real process."""
 
 import contextlib
-import os
 import re
-import select
 import subprocess
 import time
 from collections.abc import Iterator
@@ -11,7 +9,7 @@ from pathlib import Path
 
 import httpx
 
-from tests.support.processes import COMMAND, READY_WITHIN, NeverReady, end, environment
+from tests.support.processes import COMMAND, end, environment, said_when_served
 
 SMALL = ("--width", "320", "--height", "192", "--fps", "25", "--scenes", "2", "--port", "0", "--control-port", "0")
 
@@ -21,8 +19,7 @@ class NvrProcess:
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.process = process
-        self.said = ""
-        self._read_until_served()
+        self.said = said_when_served(process)
         self.urls = re.findall(r"rtsps?://\S+", self.said)
         self.control = httpx.Client(base_url=re.findall(r"control API +(\S+)", self.said)[0], timeout=60)
 
@@ -33,16 +30,6 @@ class NvrProcess:
     def clear(self) -> None:
         """Takes all faults away."""
         self.control.delete("/faults").raise_for_status()
-
-    def _read_until_served(self) -> None:
-        assert self.process.stdout is not None
-        while "Ctrl-C" not in self.said:
-            if not select.select([self.process.stdout], [], [], READY_WITHIN)[0]:
-                raise NeverReady("it said nothing")
-            piece = os.read(self.process.stdout.fileno(), 65_536)
-            if not piece:
-                raise NeverReady(f"it ended with {self.process.wait()}")
-            self.said += piece.decode()
 
 
 @contextlib.contextmanager

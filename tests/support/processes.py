@@ -31,6 +31,20 @@ def environment(data: Path, **settings: object) -> dict[str, str]:
     return kept | {"HOME": str(data)} | {f"STREAMWARD_{name}": str(value) for name, value in ours.items()}
 
 
+def said_when_served(process: "subprocess.Popen[bytes]") -> str:
+    """All that a role says at its start, up to how it is ended."""
+    said = ""
+    assert process.stdout is not None
+    while "Ctrl-C" not in said:
+        if not select.select([process.stdout], [], [], READY_WITHIN)[0]:
+            raise NeverReady("it said nothing")
+        piece = os.read(process.stdout.fileno(), 65_536)
+        if not piece:
+            raise NeverReady(f"it ended with {process.wait()}")
+        said += piece.decode()
+    return said
+
+
 def run(*args: str, data: Path, typed: str = "", **settings: object) -> subprocess.CompletedProcess[str]:
     """Runs a command to its end; `typed` is its standard input."""
     return subprocess.run(

@@ -23,21 +23,23 @@ POINTS: dict[str, dict[str, int]] = {
 }
 
 
-async def killed_everywhere(plant: Plant) -> None:
-    """One batcher after the other dies at its point, each with work; the last one lives."""
+async def killed_everywhere(plant: Plant) -> list[str]:
+    """One batcher after the other dies at its point, each with work, and the last one lives; at which they died."""
+    died_at = []
     await plant.seed()
     for step, settings in POINTS.items():
         await plant.publish(12)
         with plant.batcher(FAILPOINTS=f"batch.after-{step}=exit", **settings) as batcher:
-            assert died(batcher.process) == -signal.SIGKILL, step
+            died_at += [step] if died(batcher.process) == -signal.SIGKILL else []
     with plant.batcher() as batcher:
         await plant.settled()
         assert batcher.is_ready()
     await plant.assert_whole()
+    return died_at
 
 
 async def test_on_sqlite_and_the_embedded_bus_with_the_index_in_memory(tmp_path: Path) -> None:
-    await killed_everywhere(Plant(tmp_path / "data"))
+    assert await killed_everywhere(Plant(tmp_path / "data")) == list(POINTS)
 
 
 async def test_on_postgresql_rabbitmq_and_redis(
@@ -48,4 +50,4 @@ async def test_on_postgresql_rabbitmq_and_redis(
         "AMQP_URL": mortal_rabbitmq.url(),
         "REDIS_URL": mortal_redis.url(),
     }
-    await killed_everywhere(Plant(tmp_path / "data", settings))
+    assert await killed_everywhere(Plant(tmp_path / "data", settings)) == list(POINTS)

@@ -1,10 +1,10 @@
 """`streamward batches`: closed batches, and what was said of them."""
 
-import itertools
 from typing import Annotated
 
 import typer
 
+from streamward.cli.newest import Camera, Most, newest
 from streamward.cli.options import AsJson, group
 
 app = group("Lists closed batches, and tells what was said of them.")
@@ -15,20 +15,15 @@ Batch = Annotated[str, typer.Argument(metavar="BATCH", help="The batch's full id
 @app.command("list")
 def list_batches(
     *,
-    camera: Annotated[str | None, typer.Option(help="Of this camera only.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 100,
+    camera: Camera = None,
+    limit: Most = 100,
     as_json: AsJson = False,
 ) -> None:
     """List closed batches, the newest first."""
     from streamward.cli import output
-    from streamward.cli.connect import connect
-    from streamward.cli.link import place
-    from streamward.protocol.fields import LARGEST_PAGE
     from streamward.protocol.records import BatchPage
 
-    query = {"camera_uuid": camera, "limit": min(limit, LARGEST_PAGE)}
-    pages = connect().pages(place("v1", "batches"), BatchPage, query)
-    found = itertools.islice((each for page in pages for each in page.items), limit)
+    found = newest("batches", BatchPage, camera=camera, most=limit)
     if as_json:
         output.print_lines(found)
         return

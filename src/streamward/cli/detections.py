@@ -1,10 +1,6 @@
 """`streamward detections`: what was seen."""
 
-import itertools
-from typing import Annotated
-
-import typer
-
+from streamward.cli.newest import Camera, Most, newest
 from streamward.cli.options import AsJson, group
 
 app = group("Lists what was seen.")
@@ -18,20 +14,15 @@ def _detections() -> None:
 @app.command("list")
 def list_detections(
     *,
-    camera: Annotated[str | None, typer.Option(help="Of this camera only.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 100,
+    camera: Camera = None,
+    limit: Most = 100,
     as_json: AsJson = False,
 ) -> None:
     """List stored detections, the newest first."""
     from streamward.cli import output
-    from streamward.cli.connect import connect
-    from streamward.cli.link import place
-    from streamward.protocol.fields import LARGEST_PAGE
     from streamward.protocol.records import DetectionPage
 
-    query = {"camera_uuid": camera, "limit": min(limit, LARGEST_PAGE)}
-    pages = connect().pages(place("v1", "detections"), DetectionPage, query)
-    found = itertools.islice((each for page in pages for each in page.items), limit)
+    found = newest("detections", DetectionPage, camera=camera, most=limit)
     if as_json:
         output.print_lines(found)
         return

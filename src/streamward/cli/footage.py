@@ -41,10 +41,10 @@ def clip(
 def snapshot(
     camera: CameraUuid,
     *,
-    boxes: Annotated[bool, typer.Option(help="Draw boxes around what was last seen.")] = True,
+    boxes: Annotated[bool, typer.Option(help="Draw boxes around what was seen in it.")] = True,
     out: Out,
 ) -> None:
-    """Save the newest picture of a camera as JPEG."""
+    """Save what a camera shows as JPEG: the picture that was last looked at, or without boxes the newest."""
     _save(camera, f"/snapshot?{urlencode({'camera': camera, 'boxes': int(boxes)})}", out)
 
 

@@ -5,7 +5,7 @@ somebody asks.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from streamward.model.detection import Detections
@@ -18,6 +18,8 @@ from streamward.vision.camera import CameraListener
 from streamward.vision.lane import ArrivedUnit
 from streamward.vision.ring import Ring
 from streamward.vision.watchdog import Seen, ShownFrame, StatusUpdate
+
+BOXES_FOR = 5.0  # seconds after which what was seen is too old to be shown
 
 
 class NothingToShow(StreamwardError):
@@ -47,7 +49,7 @@ class Cutter(Protocol):
 class _Kept:
     ring: Ring
     codec: VideoCodec | None = None
-    seen: Detections = field(default=())
+    seen: Seen | None = None
 
 
 class Recent:
@@ -69,13 +71,17 @@ class Recent:
 
     async def clip(self, camera_id: CameraId, *, seconds: float) -> bytes:
         """The last seconds as MP4; raises NothingToShow."""
-        codec, units, _ = self._latest(camera_id, seconds)
+        codec, units = self._latest(camera_id, seconds)
         return await aside(f"clip {camera_id}", lambda: _tried(lambda: self._cutter.clip(codec, units)))
 
     async def snapshot(self, camera_id: CameraId, *, has_boxes: bool) -> bytes:
-        """The newest picture as JPEG; raises NothingToShow."""
-        codec, units, seen = self._latest(camera_id, 0.0)
-        boxes = seen if has_boxes else ()
+        """The newest picture as JPEG, or with boxes that in which they were seen; raises NothingToShow."""
+        codec, units = self._latest(camera_id, BOXES_FOR)
+        boxes: Detections = ()
+        seen = self._kept[camera_id].seen if has_boxes else None
+        if seen is not None and units[0].arrived_at <= seen.arrived_at:
+            boxes = seen.detections
+            units = tuple(unit for unit in units if unit.arrived_at <= seen.arrived_at)
         return await aside(f"snapshot {camera_id}", lambda: _tried(lambda: self._cutter.snapshot(codec, units, boxes)))
 
     def on_frame_decoded(self, camera_id: CameraId, arrived_at: float) -> None: ...
@@ -85,14 +91,14 @@ class Recent:
     def on_model_prediction_ready(self, seen: Seen) -> None:
         kept = self._kept.get(seen.camera_id)
         if kept is not None:
-            kept.seen = seen.detections
+            kept.seen = seen
 
-    def _latest(self, camera_id: CameraId, seconds: float) -> tuple[VideoCodec, tuple[ArrivedUnit, ...], Detections]:
+    def _latest(self, camera_id: CameraId, seconds: float) -> tuple[VideoCodec, tuple[ArrivedUnit, ...]]:
         kept = self._kept.get(camera_id)
         units = () if kept is None else kept.ring.latest(seconds)
         if kept is None or kept.codec is None or not units:
             raise NothingToShow(camera_id)
-        return kept.codec, units, kept.seen
+        return kept.codec, units
 
 
 def _tried(cut: Callable[[], bytes]) -> bytes | Exception:
