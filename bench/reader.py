@@ -36,6 +36,7 @@ from streamward.model.detection import Detections
 from streamward.model.ids import CameraId
 from streamward.model.source_url import parse
 from streamward.model.video import DecodeMode, VideoCodec
+from streamward.model.zone import Zone
 from streamward.runner.looking import Looking
 from streamward.runner.pipeline import Pipeline
 from streamward.runtime.clock import SystemClock
@@ -43,7 +44,7 @@ from streamward.vision.detector import Size
 from streamward.vision.lane import ArrivedUnit
 from streamward.vision.sampling import READ_EVERY, Sampler
 from streamward.vision.watchdog import Seen, ShownFrame, StatusUpdate
-from streamward.vision.zones import Zone, Zones
+from streamward.vision.zones import Zones
 
 MAX_FPS = 6.0
 SIZE = Size(320, 180)

@@ -10,6 +10,7 @@ from streamward.drivers.detectors.colour import ColourDetector
 from streamward.drivers.movement import PictureComparer
 from streamward.model.ids import CameraId
 from streamward.model.video import DecodeMode, VideoCodec
+from streamward.model.zone import Zone
 from streamward.nvr.clip import Clip, encode
 from streamward.nvr.scene import Picture, make_scene
 from streamward.runner.looking import Looking
@@ -18,7 +19,7 @@ from streamward.runtime.clock import SystemClock
 from streamward.vision.lane import ArrivedUnit
 from streamward.vision.sampling import Sampler
 from streamward.vision.watchdog import Seen
-from streamward.vision.zones import Zone, Zones
+from streamward.vision.zones import Zones
 from tests.support.news import News
 
 FPS, GROUP, LOOP = 25, 50, 500

@@ -11,6 +11,7 @@ from streamward.model.detection import Detections
 from streamward.model.ids import CameraId
 from streamward.model.stream_error import StreamErrorCode
 from streamward.model.video import VideoCodec
+from streamward.model.zone import Zone
 from streamward.nvr.clip import Clip, encode
 from streamward.nvr.scene import Picture, make_scene
 from streamward.runner.looking import Looking
@@ -20,7 +21,7 @@ from streamward.vision.detector import Size
 from streamward.vision.lane import ArrivedUnit
 from streamward.vision.sampling import Sampler
 from streamward.vision.watchdog import Seen, ShownFrame, StatusUpdate
-from streamward.vision.zones import Zone, Zones
+from streamward.vision.zones import Zones
 from tests.support.news import News
 
 PICTURE = Picture(width=640, height=360, fps=10, loop=20)

@@ -9,13 +9,11 @@ from streamward.model.secret import Secret
 from streamward.model.video import DecodeMode
 from streamward.protocol.events import DETECTIONS, STATUS
 from streamward.protocol.fields import ClearText, Id, Message, Version
-from streamward.vision.zones import Zone, Zones
+from streamward.protocol.seeing import EveryN, Thresholds, ZoneShapes, check_names, read
+from streamward.vision.zones import Zones
 
 SHARD_SIZE = 64  # cameras at most
 
-MOST_ZONES = 32
-
-Part = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Fps = Annotated[float, msgspec.Meta(gt=0, le=240)]
 PlainUrl = Annotated[
     str,
@@ -35,17 +33,6 @@ DetectorName = Annotated[
 ]
 
 
-class ZoneShape(Message, frozen=True):
-    """A polygon in a camera's picture, in parts of its width and height from the upper left corner.
-
-    What stands in a zone that leaves out is not reported; if there are others, only what stands in one of these is.
-    """
-
-    name: Id
-    points: Annotated[list[tuple[Part, Part]], msgspec.Meta(min_length=3, max_length=64)]
-    leaves_out: bool = False
-
-
 class Source(Message, frozen=True):
     """One camera; without a generation the Worker takes its lease itself."""
 
@@ -60,16 +47,20 @@ class Source(Message, frozen=True):
     epoch: int = 1
     is_dial_paid: bool = False  # its first dial has a token of its site, and waits for no other dial of this Worker
     max_fps: Fps | None = None
-    detect_every_n_frames: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 1
+    detect_every_n_frames: EveryN = 1
     decode: DecodeMode | None = None  # null: the shard's
     detector: DetectorName | None = None
     do_not_process: bool = False
     allow: list[str] = msgspec.field(default_factory=list)
     deny: list[str] = msgspec.field(default_factory=list)
     kinds: list[str] = msgspec.field(default_factory=list)
-    zones: Annotated[list[ZoneShape], msgspec.Meta(max_length=MOST_ZONES)] = msgspec.field(default_factory=list)
+    zones: ZoneShapes = msgspec.field(default_factory=list)
+    thresholds: Thresholds = msgspec.field(default_factory=dict)  # empty: what the detector holds for sure enough
     ca_file: str | None = None  # of the Worker's host: the certificates that rtsps trusts; None: the system's
     via: ClearText | None = None  # a restream of it on this host, which is read in its place
+
+    def __post_init__(self) -> None:
+        check_names(self.zones)
 
 
 class Broker(Message, frozen=True):
@@ -189,6 +180,4 @@ class ShardConfig(Message, frozen=True):
 
 def zones_of(source: Source) -> Zones:
     """Where in its picture things count."""
-    return Zones(
-        tuple(Zone(name=each.name, corners=tuple(each.points), leaves_out=each.leaves_out) for each in source.zones)
-    )
+    return Zones(read(source.zones))

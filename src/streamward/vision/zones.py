@@ -1,43 +1,17 @@
-"""Where in a camera's picture things count: polygons in parts of its width and height, so that a size may change.
+"""Where in a camera's picture things count.
 
-    (0, 0) ────── (1, 0)      A thing is where it stands: at its foot, the middle of its box's lower edge, for a zone is
-      │   picture   │         drawn on the ground and not in the air. What stands on a zone's edge is in it; feet below
-    (0, 1) ────── (1, 1)      the picture count as being on its lower edge.
+A thing is where it stands: at its foot, the middle of its box's lower edge, for a zone is drawn on the ground and not
+in the air. Feet below the picture count as being on its lower edge.
 
 Zones that leave out take away what stands in any of them. If there are others, only what stands in one of these is
 left. A camera without zones reports everything.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from streamward.model.detection import Detection, Detections
+from streamward.model.zone import Point, Zone
 from streamward.vision.detector import Size
-
-Point = tuple[float, float]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Zone:
-    """One polygon; it may cross itself, and then counts what an odd number of its rounds encloses."""
-
-    name: str
-    corners: tuple[Point, ...]
-    leaves_out: bool = False
-
-    def __post_init__(self) -> None:
-        assert len(self.corners) >= 3
-        assert all(0 <= value <= 1 for corner in self.corners for value in corner)
-
-    def holds(self, point: Point) -> bool:
-        """Whether a point lies in it or on its edge."""
-        edges = list(self._edges())
-        if any(_is_on(point, start, end) for start, end in edges):
-            return True
-        return sum(_is_crossed(point, start, end) for start, end in edges) % 2 == 1
-
-    def _edges(self) -> Iterator[tuple[Point, Point]]:
-        return zip(self.corners, (*self.corners[1:], self.corners[0]), strict=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +45,3 @@ EVERYWHERE = Zones()
 def _foot(seen: Detection, size: Size) -> Point:
     x, y = seen.box.foot
     return min(1.0, max(0.0, x / size.width)), min(1.0, max(0.0, y / size.height))
-
-
-def _is_crossed(point: Point, start: Point, end: Point) -> bool:
-    """Whether a ray from the point to the right meets an edge; a corner belongs to the edge above it only."""
-    (x, y), (x1, y1), (x2, y2) = point, *sorted((start, end))  # so that rounding knows no direction
-    return (y1 > y) != (y2 > y) and x < x1 + (y - y1) / (y2 - y1) * (x2 - x1)
-
-
-def _is_on(point: Point, start: Point, end: Point) -> bool:
-    (x, y), (x1, y1), (x2, y2) = point, *sorted((start, end))
-    is_beside = min(x1, x2) <= x <= max(x1, x2) and min(y1, y2) <= y <= max(y1, y2)
-    return is_beside and abs((x2 - x1) * (y - y1) - (y2 - y1) * (x - x1)) < 1e-12
