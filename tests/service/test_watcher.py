@@ -7,11 +7,14 @@ from random import Random
 from streamward.leases.redialing import Pace
 from streamward.model.status import StreamState
 from streamward.model.stream_error import StreamErrorCode, StreamFailure
+from streamward.model.video import VideoCodec
+from streamward.protocol.rtp.reader import AccessUnit, Found, ReaderSpec, RtpReader
 from streamward.runner.dialing import Dialing, Host, Way
 from streamward.runner.watcher import Watcher
 from streamward.runtime import virtual_time
 from streamward.vision.hosts import HostKey
 from tests.support.clocks import LoopClock
+from tests.support.pictures import keyframe_h264, packets, picture_h264
 from tests.support.watchers import REFUSED, SITE, Story, mute, refused
 
 UNREACHABLE = StreamFailure(code=StreamErrorCode.TCP_TIMEOUT, detail="nothing answers there", is_unreachable=True)
@@ -100,10 +103,43 @@ def test_pictures_that_none_can_begin_with_are_told_as_such():
                 await asyncio.sleep(0.1)
 
         told = Story(script)
-        await told.run(12)
-        assert [code for code, _ in told.told] == [StreamErrorCode.NO_KEYFRAME]
+        await told.run(31)
+        assert [code for code, _ in told.told] == [StreamErrorCode.NO_KEYFRAME] * 2
+        assert told.told[0][1] == 0.0  # the first is no failure
+        assert told.told_at[0] <= 5
+        assert told.told_at[1] >= 30
 
     virtual_time.run(story())
+
+
+def test_a_camera_is_seen_that_sends_a_keyframe_every_twenty_seconds_and_does_not_begin_with_it():
+    async def story() -> None:
+        units = [picture_h264()] * 38 + ([keyframe_h264()] + [picture_h264()] * 39) * 2
+
+        async def script(watcher: Watcher) -> StreamFailure:
+            watcher.connected()
+            reader = RtpReader(ReaderSpec(codec=VideoCodec.H264, payload_type=96))
+            for packet in packets(units):
+                for found in reader.receive(memoryview(packet)):
+                    hear(watcher, found)
+                await asyncio.sleep(0.5)
+            raise AssertionError
+
+        told = Story(script)
+        await told.run(58)
+        assert len(told.dials) == 1
+        assert told.watcher.stream.condition(58).state is StreamState.STREAMING
+
+    virtual_time.run(story())
+
+
+def hear(watcher: Watcher, found: Found) -> None:
+    """As a line does, with a decoder that can decode whatever is whole."""
+    if isinstance(found, AccessUnit):
+        now = LoopClock().boot()
+        watcher.stream.unit(now)
+        if not found.is_damaged:
+            watcher.stream.frame(now, now)
 
 
 def test_a_stall_is_told_before_the_session_is_given_back():

@@ -45,7 +45,7 @@ def run(
     width: Annotated[int, typer.Option(min=320, max=3840, help="Pixels.")] = 1280,
     height: Annotated[int, typer.Option(min=180, max=2160, help="Pixels.")] = 720,
     fps: Annotated[int, typer.Option(min=1, max=60, help="Pictures a second.")] = 25,
-    key_every: Annotated[int, typer.Option(min=1, max=10, help="Seconds from one keyframe to the next.")] = 1,
+    key_every: Annotated[int, typer.Option(min=1, max=60, help="Seconds from one keyframe to the next.")] = 1,
     still: Annotated[
         int, typer.Option(min=0, max=600, help="Seconds in which nothing is there, before things come.")
     ] = 0,

@@ -20,7 +20,7 @@ from streamward.runner.logins import Logins
 from streamward.runtime.backoff import Backoff
 from streamward.runtime.clock import Clock
 from streamward.vision.hosts import PROBE_EVERY
-from streamward.vision.stream import StreamWatch
+from streamward.vision.stream import LATE, StreamWatch
 from streamward.vision.trouble import Troubles
 
 LOOK_EVERY = 0.5  # seconds between two looks at whether frames come
@@ -142,7 +142,11 @@ class Watcher:
         """How it ends, by itself or because no frames come."""
         while not dialing.done():
             await asyncio.wait([dialing], timeout=LOOK_EVERY)
-            if not dialing.done() and (stall := self.stream.stall(self._clock.boot())):
+            stall = None if dialing.done() else self.stream.stall(self._clock.boot())
+            if stall is LATE:
+                self._spec.moved(self.camera_id)
+                self.trouble(stall)
+            elif stall is not None:
                 return stall
         error = dialing.exception()
         return dialing.result() if error is None else _unforeseen(error)

@@ -8,6 +8,9 @@ A stream stalls when no whole picture comes, when none of those that come can be
 same. The last is a reason to dial again once: a camera that then still shows that picture is left alone and told as
 stalled, for there are scenes in which nothing moves.
 
+Pictures before the first keyframe of a connection are no stall: there are cameras that send one every 20 s and do not
+begin with it. That is told after a while, and borne for longer.
+
 Whoever moves it asks at once what is due, so that every change is told, in order and however short it lasts; how it
 stands is told every few seconds. Frames per second are those of the last seconds, so that a stream that has stopped is
 seen to slow down.
@@ -21,7 +24,8 @@ from streamward.model.stream_error import StreamErrorCode, StreamFailure
 
 STALL_AFTER = 4.0  # seconds without a whole picture, or without one that could be decoded
 FROZEN_AFTER = 25.0  # seconds of the very same picture
-FIRST_FRAME_WITHIN = 10.0  # seconds for the first keyframe of a camera that plays
+FIRST_FRAME_WITHIN = 30.0  # seconds for the first keyframe of a camera that sends pictures
+MENDED_WITHIN = 10.0  # seconds for the same, of one of which something was lost or wrong
 _RECKONED_OVER = 5.0  # seconds
 _DECODED_WITHIN = 1.0  # seconds by which a good picture may be decoded after damage that came behind it
 
@@ -29,6 +33,7 @@ SILENT = StreamFailure(code=StreamErrorCode.FRAME_STALL, detail="no whole pictur
 UNREADABLE = StreamFailure(code=StreamErrorCode.FRAME_STALL, detail="pictures come, but none could be decoded")
 FROZEN = StreamFailure(code=StreamErrorCode.FRAME_STALL, detail="the picture is frozen: it does not change at all")
 BLIND = StreamFailure(code=StreamErrorCode.NO_KEYFRAME, detail="no picture to begin with came")
+LATE = StreamFailure(code=StreamErrorCode.NO_KEYFRAME, detail="still waiting for a picture to begin with")
 BROKEN = StreamFailure(code=StreamErrorCode.CORRUPT_STREAM, detail="too much is lost or wrong to show a picture")
 
 
@@ -53,6 +58,7 @@ class _Session:
     decoded_at: float | None = None
     damaged_at: float | None = None
     same_since: float | None = None  # since when looks have shown one picture
+    is_late: bool = False  # no picture to begin with came in time, which was told
 
     @property
     def ran_for(self) -> float:
@@ -133,15 +139,14 @@ class StreamWatch:
         return 0.0 if session is None else session.ran_for
 
     def stall(self, now: float) -> StreamFailure | None:
-        """Why a stream that should run does not; None: it does, or is not expected to yet."""
+        """Why a stream that should run does not; LATE, once: it has more time; None: it runs, or need not yet."""
         session = self._session
         if session is None:
             return None
         if now - session.unit_at >= STALL_AFTER:
             return session.blame(SILENT, since=session.unit_at)
         if session.decoded_at is None:
-            is_late = now - session.began_at >= FIRST_FRAME_WITHIN
-            return session.blame(BLIND, since=session.began_at) if is_late else None
+            return self._lateness(session, now)
         if now - session.decoded_at >= STALL_AFTER:
             return session.blame(UNREADABLE, since=session.decoded_at)
         return self._freeze(session, now)
@@ -165,6 +170,15 @@ class StreamWatch:
             return None
         self._told, self._told_at = mark, now
         return self.condition(now)
+
+    def _lateness(self, session: _Session, now: float) -> StreamFailure | None:
+        failure, waited = session.blame(BLIND, since=session.began_at), now - session.began_at
+        if waited >= (MENDED_WITHIN if failure is BROKEN else FIRST_FRAME_WITHIN):
+            return failure
+        if waited < STALL_AFTER or session.is_late:
+            return None
+        session.is_late, self._error_code = True, LATE.code
+        return LATE
 
     def _freeze(self, session: _Session, now: float) -> StreamFailure | None:
         if self._is_still or session.same_since is None or now - session.same_since < FROZEN_AFTER:

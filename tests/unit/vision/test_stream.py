@@ -10,6 +10,8 @@ from streamward.vision.stream import (
     FIRST_FRAME_WITHIN,
     FROZEN,
     FROZEN_AFTER,
+    LATE,
+    MENDED_WITHIN,
     SILENT,
     STALL_AFTER,
     UNREADABLE,
@@ -77,14 +79,40 @@ def test_a_camera_that_is_being_dialed_is_not_stalled():
     assert watch.stall(100) is None
 
 
-def test_pictures_without_one_to_begin_with_are_borne_a_little_longer():
+def waiting(until: float) -> StreamWatch:
+    """Pictures come, but none to begin with, which was told."""
     watch = playing()
-    for second in range(int(FIRST_FRAME_WITHIN)):
-        assert watch.stall(second) is None
+    for second in range(int(until) + 1):
         watch.unit(second)
+    assert watch.stall(STALL_AFTER) is LATE
+    return watch
+
+
+def test_pictures_without_one_to_begin_with_are_borne_for_longer():
+    watch = waiting(FIRST_FRAME_WITHIN)
+    assert watch.stall(FIRST_FRAME_WITHIN - 0.1) is None
     assert watch.stall(FIRST_FRAME_WITHIN) is BLIND
-    watch.damaged(FIRST_FRAME_WITHIN)
-    assert watch.stall(FIRST_FRAME_WITHIN) is BROKEN
+
+
+def test_with_damage_they_are_borne_a_little_longer():
+    watch = waiting(MENDED_WITHIN)
+    watch.damaged(MENDED_WITHIN)
+    assert watch.stall(MENDED_WITHIN - 0.1) is None
+    assert watch.stall(MENDED_WITHIN) is BROKEN
+
+
+def test_a_wait_for_a_picture_to_begin_with_is_told_once_when_others_would_be_stalled():
+    watch = playing()
+    watch.unit(STALL_AFTER)
+    assert watch.stall(STALL_AFTER - 0.1) is None
+    assert watch.condition(STALL_AFTER).error_code is None
+    assert watch.stall(STALL_AFTER) is LATE
+    assert watch.stall(STALL_AFTER + 1) is None
+    condition = watch.condition(STALL_AFTER + 1)
+    assert (condition.state, condition.substate) == (StreamState.CONNECTING, Substate.WAITING_FOR_KEYFRAME)
+    assert condition.error_code == "NO_KEYFRAME"
+    watch.frame(9.0, 9.0)
+    assert watch.condition(9.0).error_code is None
 
 
 def test_pictures_that_cannot_be_decoded_are_a_stall():
