@@ -22,17 +22,13 @@ from pathlib import Path
 
 from streamward.drivers.buses import open_bus
 from streamward.drivers.control_plane import ControlPlane
-from streamward.drivers.detectors.bundle import public_key_in
 from streamward.drivers.key_pair import StoredIdentity
-from streamward.drivers.objects import open_store
 from streamward.leases.holder import Holder, HolderSpec
 from streamward.leases.lease import Owner
 from streamward.model.errors import StreamwardError
 from streamward.model.ids import Incarnation, RunnerId, SiteId
 from streamward.model.runner import RunnerSpec
 from streamward.model.secret import Secret
-from streamward.protocol import shards
-from streamward.protocol.fields import ClearText
 from streamward.protocol.leases import RegisterRunner
 from streamward.protocol.ticket import ReleaseTicket, ReleaseTokenGiven
 from streamward.protocol.worker_link import WorkerExit
@@ -47,6 +43,7 @@ from streamward.runner.pacing import Pacer
 from streamward.runner.parent_link import END_WITHIN, ParentLink
 from streamward.runner.reading import Reading, program, reading
 from streamward.runner.spawner import ForkServerGone, ForkServerKeeper, ForkSpec, Spawner
+from streamward.runner.template import broker, template
 from streamward.runner.ticket_keeper import TicketKeeper
 from streamward.runner.watching import ChangeWatch, FreeWatch, SiteWatch
 from streamward.runtime import log
@@ -55,7 +52,7 @@ from streamward.runtime.journal import Journal
 from streamward.runtime.outbox import MessagesPublished
 from streamward.runtime.service import Service, Ticks
 from streamward.runtime.teller import Teller
-from streamward.settings import ObjectSettings, Settings
+from streamward.settings import Settings
 
 CALLS_AT_ONCE = 32  # to the control plane
 _ENTRY = "streamward.runner.born:live"  # not imported here: a Manager decodes nothing
@@ -176,7 +173,7 @@ async def _managing(around: _Around, link: ParentLink) -> AsyncIterator[Manager]
     managing = Service("manager", manager, journal=journal)
     pacer = Pacer(manager.crew, lambda: manager.staffing.planned, read.known, around.speaker, clock)
     manager.poke, manager.tell_paces = managing.poke, pacer.tell
-    bus = open_bus(_broker(settings), settings.data.absolute(), clock=clock)
+    bus = open_bus(broker(settings), settings.data.absolute(), clock=clock)
     try:
         await read.start(managing.poke)
         await _ready(spawner, manager)
@@ -233,7 +230,7 @@ def _bulletin(around: _Around, manager: Manager, teller: Teller) -> Bulletin:
 def _manager(around: _Around, read: Reading, spawner: Spawner) -> Manager:
     return Manager(
         ManagerSpec(
-            template=_template(around),
+            template=template(around.settings, around.owner, around.secret),
             target=around.settings.target_streams_per_shard,
             continues_fenced=around.settings.on_control_loss == "continue-fenced",
         ),
@@ -301,45 +298,6 @@ def _holder_spec(around: _Around) -> HolderSpec:
         renew_every=settings.lease.renew_interval_s,
         beat_every=settings.heartbeat_interval_s,
     )
-
-
-def _template(around: _Around) -> shards.ShardConfig:
-    settings, broker = around.settings, _broker(around.settings)
-    return shards.ShardConfig(
-        runner_id=around.owner.runner_id,
-        shard_id="none",
-        sources=[],
-        max_fps=settings.runner.max_fps,
-        detector=settings.runner.detector,
-        decode=settings.runner.decode,
-        clip_seconds=settings.runner.clip_s,
-        clip_bytes=settings.runner.clip_mb << 20,
-        api_secret=ClearText(around.secret),
-        incarnation=around.owner.incarnation,
-        amqp=shards.Broker(url=None if broker is None else ClearText(broker)),
-        objects=_objects(settings.objects),
-        telemetry=shards.Telemetry(report_interval_seconds=settings.status_summary_interval_s),
-        readiness_quorum_pct=settings.readiness_quorum_pct,
-        grace_timeout_s=settings.runner.grace_s,
-        data=str(settings.data.absolute()),
-        models=shards.ModelsAt(
-            folder=str(settings.models_folder.absolute()),
-            key=None if settings.models_key is None else public_key_in(settings.models_key),
-        ),
-        log=shards.LogLines(format=settings.log.format, level=settings.log.level),
-    )
-
-
-def _objects(settings: ObjectSettings) -> shards.ObjectsAt | None:
-    """Where large events go; raises StoreUnusable, before there is a Worker that would."""
-    at = settings.at
-    if at is not None:
-        open_store(at)
-    return at
-
-
-def _broker(settings: Settings) -> Secret | None:
-    return None if settings.amqp.url is None else Secret(settings.amqp.url.get_secret_value())
 
 
 def _ticket(around: _Around, given: ReleaseTokenGiven) -> ReleaseTicket:

@@ -10,13 +10,13 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from streamward.leases.policy import FAST, LONGEST_TTL, SHORTEST_TTL, TimingsContradict, check_timings
 from streamward.model import broker_url
 from streamward.model.secret import Secret
-from streamward.model.video import DecodeMode
 from streamward.protocol.fields import ClearText
 from streamward.protocol.shards import ObjectsAt
 from streamward.settings.analyst import AnalystSettings
 from streamward.settings.batch import BatchSettings
 from streamward.settings.part import PREFIX, Part
 from streamward.settings.redis import RedisSettings
+from streamward.settings.runner import RunnerSettings
 
 _SCHEMES = ("sqlite:///", "postgresql://", "postgres://", "memory://")
 _PLAIN_URL = re.compile(r"https?://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:(?P<port>[0-9]{1,5}))?(/[^@?#\s]*)?")
@@ -197,43 +197,6 @@ class LogSettings(Part):
     level: Annotated[
         Literal["debug", "info", "warning", "error"], Field(description="The least important line that is written")
     ] = "info"
-
-
-class RunnerSettings(Part):
-    """What a runner is and does."""
-
-    id: Annotated[
-        str | None,
-        Field(pattern=r"^[A-Za-z0-9_-]{1,64}$", description="The runner's id; without it that of its identity"),
-    ] = None
-    site: Annotated[
-        str | None, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$", description="The only site that it serves; without it all")
-    ] = None
-    detector: Annotated[
-        str, Field(min_length=1, description="What looks at cameras that name no detector of their own")
-    ] = "colour"
-    max_fps: Annotated[
-        float, Field(gt=0, le=240, description="Frames a second that are looked at, of cameras that name no number")
-    ] = 6.0
-    decode: Annotated[
-        DecodeMode,
-        Field(
-            description="How much is decoded of cameras that say nothing else: everything, what is looked at and what "
-            "that refers to, keyframes, or keyframes while nothing moves"
-        ),
-    ] = DecodeMode.SAMPLED
-    clip_s: Annotated[
-        float, Field(ge=0, le=60, description="Seconds of each camera that are kept, compressed, for clips; 0: none")
-    ] = 30.0
-    clip_mb: Annotated[int, Field(ge=0, le=1024, description="MiB of each camera that are kept at most")] = 4
-    grace_s: Annotated[float, Field(gt=0, le=600, description="Seconds that Workers have to end in good order")] = 10.0
-    mode: Annotated[
-        Literal["direct", "go2rtc"],
-        Field(description="Whether Workers read cameras themselves, or through a go2rtc that the runner starts"),
-    ] = "direct"
-    go2rtc: Annotated[
-        Path | None, Field(description="The program for the mode `go2rtc`; without it that on the path")
-    ] = None
 
 
 class Settings(BaseSettings):
