@@ -86,6 +86,12 @@ def test_drained_it_gives_its_leases_back_and_leaves_nothing(lab: Plant, way: st
     assert not list((lab.data / "workers").iterdir())
 
 
+def test_pictures_that_are_to_be_decoded_less_exactly_are_and_that_is_said_once(lab: Plant) -> None:
+    with lab.worker(lab.config(skip_loop_filter="all")) as worker:
+        until(worker.is_ready)
+        assert worker.log.count("loop.filter.skipped") == 1
+
+
 def test_terminated_it_ends_at_once(lab: Plant) -> None:
     with lab.worker() as worker:
         assert worker.api.post("/terminate").status_code == 401

@@ -9,11 +9,12 @@ from av.error import FFmpegError
 from av.video.reformatter import Interpolation, VideoReformatter
 
 from streamward.drivers.null import NullDecoder
-from streamward.model.video import VideoCodec
+from streamward.model.video import SkipLoopFilter, VideoCodec
 from streamward.vision.detector import Size
 
 _SCALING = Interpolation.AREA  # the mean of what becomes one pixel; cheaper than bilinear where pictures shrink
 _NAMES = {VideoCodec.H264: "h264", VideoCodec.H265: "hevc"}
+_SKIPPED = {SkipLoopFilter.NONE: "default", SkipLoopFilter.NONREF: "noref", SkipLoopFilter.ALL: "all"}
 
 
 class DecodedFrame:
@@ -39,11 +40,12 @@ class DecodedFrame:
 class Decoder:
     """One camera's decoder; begins with a keyframe, and again after whatever it could not read."""
 
-    def __init__(self, codec: VideoCodec) -> None:
+    def __init__(self, codec: VideoCodec, *, skip: SkipLoopFilter = SkipLoopFilter.NONE) -> None:
         self.codec = codec
         self.is_waiting = True  # for a keyframe
         self.corrupt = 0  # units that could not be read, or only in part
-        self._context = _context(codec)
+        self._skip = skip
+        self._context = _context(codec, skip)
         self._reformatter = VideoReformatter()  # kept: its tables cost as much as the scaling of a frame
 
     def decode(self, content: bytes, *, is_keyframe: bool) -> Iterator[DecodedFrame]:
@@ -55,7 +57,7 @@ class Decoder:
         except FFmpegError:
             self.corrupt += 1
             self.is_waiting = True
-            self._context = _context(self.codec)
+            self._context = _context(self.codec, self._skip)
             return
         self.is_waiting = False
         self.corrupt += any(frame.is_corrupt for frame in frames)  # it is shown with what could be made of it
@@ -63,13 +65,14 @@ class Decoder:
             yield DecodedFrame(frame, self._reformatter)
 
 
-def decoder_for(codec: VideoCodec | None) -> Decoder | NullDecoder:
+def decoder_for(codec: VideoCodec | None, *, skip: SkipLoopFilter = SkipLoopFilter.NONE) -> Decoder | NullDecoder:
     """A decoder of that codec; None: of pictures that are empty."""
-    return NullDecoder() if codec is None else Decoder(codec)
+    return NullDecoder() if codec is None else Decoder(codec, skip=skip)
 
 
-def _context(codec: VideoCodec) -> av.VideoCodecContext:
+def _context(codec: VideoCodec, skip: SkipLoopFilter) -> av.VideoCodecContext:
     context = av.CodecContext.create(_NAMES[codec], "r")
     assert isinstance(context, av.VideoCodecContext)
     context.thread_count = 1
+    context.options = {"skip_loop_filter": _SKIPPED[skip]}
     return context

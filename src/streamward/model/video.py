@@ -20,6 +20,14 @@ class DecodeMode(StrEnum):
     ADAPTIVE = "adaptive"  # keyframes while nothing moves
 
 
+class SkipLoopFilter(StrEnum):
+    """Which pictures are decoded without the filter that smooths the edges between their blocks; FFmpeg's words."""
+
+    NONE = "none"
+    NONREF = "nonref"  # those that no other refers to: what is wrong in them stays there
+    ALL = "all"  # what is wrong grows from one keyframe to the next
+
+
 class PictureSize(NamedTuple):
     """Width and height as they are to be shown, in pixels."""
 

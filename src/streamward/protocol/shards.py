@@ -6,7 +6,7 @@ import msgspec
 
 from streamward.model import broker_url
 from streamward.model.secret import Secret
-from streamward.model.video import DecodeMode
+from streamward.model.video import DecodeMode, SkipLoopFilter
 from streamward.protocol.events import DETECTIONS, STATUS
 from streamward.protocol.fields import ClearText, Id, Message, Version
 from streamward.protocol.seeing import EveryN, Thresholds, ZoneShapes, check_names, read
@@ -136,6 +136,7 @@ class ShardConfig(Message, frozen=True):
     max_fps: Fps = 6.0
     detector: DetectorName = "colour"
     decode: DecodeMode = DecodeMode.SAMPLED
+    skip_loop_filter: SkipLoopFilter = SkipLoopFilter.NONE
     incarnation: Id | None = None
     tenant: Id | None = None  # of the cameras that will be added
     amqp: Broker = Broker()

@@ -38,6 +38,14 @@ class StreamEnded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LoopFilterSkipped:
+    """This Worker decodes pictures less exactly, because it is told to."""
+
+    pictures: str
+    detail: str = "pictures are less exact: docs/measured.md says by how much, docs/worker.md what for"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSwapped:
     """Another version of a model looks at its cameras, from one frame to the next."""
 

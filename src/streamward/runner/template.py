@@ -19,6 +19,7 @@ def template(settings: Settings, owner: Owner, secret: Secret) -> shards.ShardCo
         max_fps=settings.runner.max_fps,
         detector=settings.runner.detector,
         decode=settings.runner.decode,
+        skip_loop_filter=settings.runner.skip_loop_filter,
         clip_seconds=settings.runner.clip_s,
         clip_bytes=settings.runner.clip_mb << 20,
         api_secret=ClearText(secret),

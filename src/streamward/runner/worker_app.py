@@ -43,6 +43,7 @@ from streamward.model.ids import CameraId, Incarnation, RunnerId
 from streamward.model.objects import MOST_STORED
 from streamward.model.secret import Secret
 from streamward.model.stream_error import StreamFailure
+from streamward.model.video import SkipLoopFilter
 from streamward.protocol import shards
 from streamward.protocol.shards import ObjectsAt, ShardConfig, Source
 from streamward.protocol.worker_link import Began, WorkerExit
@@ -50,7 +51,7 @@ from streamward.runner.alone import Alone
 from streamward.runner.badge import Badge, GivenToken, ProvenToken, Speaker, owner_in
 from streamward.runner.dialing import Host
 from streamward.runner.ending import Ending
-from streamward.runner.facts import LeasesRenewed, StreamEnded
+from streamward.runner.facts import LeasesRenewed, LoopFilterSkipped, StreamEnded
 from streamward.runner.fed_leases import FedLeases
 from streamward.runner.heir import Heir
 from streamward.runner.logins import ControlLogins, Logins, login_of
@@ -198,6 +199,8 @@ async def _working(shell: _Shell) -> AsyncIterator[_Working]:
         asyncio.get_running_loop().add_signal_handler(each, shell.ending.drain)
     async with contextlib.AsyncExitStack() as opened:
         sink = await opened.enter_async_context(_sink(shell))
+        if config.skip_loop_filter is not SkipLoopFilter.NONE:
+            shell.journal.record(LoopFilterSkipped(pictures=config.skip_loop_filter))
         recent = _recent(config)
         worker = Worker(config, _parts(shell, sink, recent))
         shell.journal.subscribe(worker.metrics.count)
@@ -289,7 +292,7 @@ def _parts(shell: _Shell, sink: BusSink, recent: Recent) -> WorkerParts:
         clock=clock,
         detector=partial(load_detector, models=shell.config.models),
         newer=Renewals(shell.config.models).newer,
-        decoder=decoder_for,
+        decoder=partial(decoder_for, skip=shell.config.skip_loop_filter),
         compare=PictureComparer,
         dial=dial,
         login=_login,

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from streamward.model.video import DecodeMode
+from streamward.model.video import DecodeMode, SkipLoopFilter
 from streamward.settings.part import Part
 
 
@@ -32,6 +32,13 @@ class RunnerSettings(Part):
             "that refers to, keyframes, or keyframes while nothing moves"
         ),
     ] = DecodeMode.SAMPLED
+    skip_loop_filter: Annotated[
+        SkipLoopFilter,
+        Field(
+            description="Which pictures are decoded without smoothing their blocks, which is cheaper and less exact: "
+            "none, those that no other refers to, or all"
+        ),
+    ] = SkipLoopFilter.NONE
     clip_s: Annotated[
         float, Field(ge=0, le=60, description="Seconds of each camera that are kept, compressed, for clips; 0: none")
     ] = 30.0
