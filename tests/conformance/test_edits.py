@@ -24,6 +24,7 @@ from streamward.model.register import (
 from streamward.model.tenant import Tenant
 from streamward.model.vault import Sealed
 from streamward.model.video import DecodeMode
+from streamward.model.zone import Zone
 from tests.support.builders import CAMERA, SITE, TENANT, a_camera, a_site, an_owner, at
 from tests.support.fleet import ADA, with_runners
 from tests.support.stores import World
@@ -70,6 +71,12 @@ THINGS: list[Any] = [
         detector="yolo",
         max_fps=5.5,
         decode=DecodeMode.ADAPTIVE,
+        detect_every_n_frames=3,
+        zones=(
+            Zone(name="door", corners=((0.0, 1 / 3), (1.0, 0.0), (0.5, 1.0)), leaves_out=True),
+            Zone(name="yard", corners=((0.0, 0.0), (1.0, 0.0), (1.0, 1.0)), dwell_s=30.0),
+        ),
+        thresholds=(("*", 0.25), ("péngo", 1.0)),
         labels=(("a", "b"), ("c", "é")),
     ),
 ]

@@ -60,6 +60,9 @@ async def test_a_camera_is_created_and_its_password_is_not_told(control: Control
         "detector": None,
         "max_fps": None,
         "decode": None,
+        "detect_every_n_frames": None,
+        "zones": [],
+        "thresholds": {},
         "labels": {},
         "credential_version": 1,
     }

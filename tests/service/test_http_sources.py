@@ -19,6 +19,9 @@ SOURCE = {
     "detector": None,
     "max_fps": None,
     "decode": None,
+    "detect_every_n_frames": None,
+    "zones": [],
+    "thresholds": {},
     "site_id": "site-a",
     "revision": 1,
 }

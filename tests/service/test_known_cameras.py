@@ -10,6 +10,7 @@ from streamward.model.secret import Secret
 from streamward.protocol.fields import ClearText
 from streamward.protocol.leases import CameraSource
 from streamward.protocol.problem import Problem
+from streamward.protocol.seeing import ZoneShape
 from streamward.protocol.sites import SiteDetails, SourceRules
 from streamward.runner.known import KnownCameras
 from tests.support.builders import START
@@ -73,6 +74,23 @@ async def test_only_what_differs_has_another_revision():
     control.rules = SourceRules()
     await known.reread_site(SITE)
     assert known.revision(ONE) == 3
+
+
+async def test_where_things_count_reaches_the_worker_as_a_change():
+    control = FakeControl()
+    known = KnownCameras(control)
+    known.granted(granted(a_source()))
+    await known.reread_site(SITE)
+    before = known.source(ONE, generation=Generation(3), epoch=4, is_dial_paid=True)
+    assert (before.detect_every_n_frames, before.zones, before.thresholds) == (1, [], {})
+    door = ZoneShape(name="door", points=[(0, 0), (1, 0), (1, 1)], leaves_out=True)
+    control.source = msgspec.structs.replace(
+        a_source(), zones=[door], thresholds={"person": 0.5}, detect_every_n_frames=3
+    )
+    await known.reread(ONE)
+    after = known.source(ONE, generation=Generation(3), epoch=5, is_dial_paid=True)
+    assert (known.revision(ONE), after.detect_every_n_frames) == (2, 3)
+    assert (after.zones, after.thresholds) == ([door], {"person": 0.5})
 
 
 async def test_a_change_of_a_camera_that_concerns_nobody_here_is_read_and_forgotten():

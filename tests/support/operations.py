@@ -10,7 +10,7 @@ from tests.support.app import ControlUnderTest
 
 DOCUMENT: dict[str, Any] = ControlUnderTest().app.openapi()
 OPERATIONS = [(path, method) for path, methods in DOCUMENT["paths"].items() for method in methods]
-NO_OBJECTS = {"incarnation", "shard_id", "detector"}  # ids, but not of anything that a tenant has
+NO_OBJECTS = {"incarnation", "shard_id", "detector", "name"}  # ids, but not of anything that a tenant has
 
 _SEEN_AT = "2026-01-01T12:00:00Z"
 _LOGIN = "0" * 64

@@ -15,7 +15,8 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }
 _KNOWN = {
     "$ref", "anyOf", "type", "enum", "properties", "required", "additionalProperties", "items", "minimum", "maximum",
-    "maxItems", "maxLength", "pattern", "format", "title", "description", "default",
+    "exclusiveMinimum", "minItems", "maxItems", "prefixItems", "maxLength", "pattern", "format", "title", "description",
+    "default",
 }  # fmt: skip
 
 
@@ -46,8 +47,11 @@ class Document:
 
     def _inner(self, schema: dict[str, Any], value: Any, where: str) -> list[str]:
         if isinstance(value, list):
-            each = schema.get("items", {})
-            return [fault for n, item in enumerate(value) for fault in self.faults(each, item, where=f"{where}[{n}]")]
+            first, each = schema.get("prefixItems", []), schema.get("items") or {}
+            kinds = [*first, *[each] * len(value)]
+            return [
+                fault for n, item in enumerate(value) for fault in self.faults(kinds[n], item, where=f"{where}[{n}]")
+            ]
         if not isinstance(value, dict):
             return []
         known = schema.get("properties", {})

@@ -3,6 +3,7 @@
 from streamward.leases import facts
 from streamward.model.camera import Camera
 from streamward.model.vault import CredentialUnreadable, CredentialVault
+from streamward.protocol import seeing
 from streamward.protocol.fields import ClearText
 from streamward.protocol.leases import CameraSource
 from streamward.runtime.journal import Journal
@@ -30,6 +31,9 @@ class SourceCourier:
             detector=camera.detector,
             max_fps=camera.max_fps,
             decode=camera.decode,
+            detect_every_n_frames=camera.detect_every_n_frames,
+            zones=seeing.shapes(camera.zones),
+            thresholds=dict(camera.thresholds),
             site_id=camera.site_id,
             revision=camera.revision,
         )

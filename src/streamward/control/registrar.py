@@ -6,6 +6,7 @@ was given for. Each of these is one conditional change in the store.
 
 import uuid
 from dataclasses import replace
+from operator import itemgetter
 from typing import TypeVar
 
 from msgspec import UnsetType
@@ -19,6 +20,7 @@ from streamward.model.secret import MASK, Secret
 from streamward.model.source_url import Credential, Source, SourceUrl, SourceUrlRefused, parse
 from streamward.model.tenant import check_own
 from streamward.model.vault import CredentialUnreadable, CredentialVault, Sealed
+from streamward.protocol import seeing
 from streamward.protocol.cameras import ChangeCamera, CreateCamera
 from streamward.protocol.fields import ClearText
 from streamward.protocol.problem import Problem
@@ -97,6 +99,9 @@ class Registrar:
             detector=_or(message.detector, camera.detector),
             max_fps=_or(message.max_fps, camera.max_fps),
             decode=_or(message.decode, camera.decode),
+            detect_every_n_frames=_or(message.detect_every_n_frames, camera.detect_every_n_frames),
+            zones=camera.zones if isinstance(message.zones, UnsetType) else seeing.read(message.zones),
+            thresholds=camera.thresholds if isinstance(message.thresholds, UnsetType) else _sorted(message.thresholds),
             labels=camera.labels if isinstance(message.labels, UnsetType) else _sorted(message.labels),
         )
 
@@ -111,6 +116,9 @@ class Registrar:
             detector=message.detector,
             max_fps=message.max_fps,
             decode=message.decode,
+            detect_every_n_frames=message.detect_every_n_frames,
+            zones=seeing.read(message.zones),
+            thresholds=_sorted(message.thresholds),
             labels=_sorted(message.labels),
             updated_at=UNDATED,
         )
@@ -200,5 +208,5 @@ def _or(given: T | UnsetType, known: T) -> T:
     return known if isinstance(given, UnsetType) else given
 
 
-def _sorted(labels: dict[str, str]) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted(labels.items()))
+def _sorted(by_name: dict[str, T]) -> tuple[tuple[str, T], ...]:
+    return tuple(sorted(by_name.items(), key=itemgetter(0)))

@@ -11,6 +11,7 @@ from streamward.model.secret import MASK
 from streamward.model.source_url import SourceKind
 from streamward.model.vault import Sealed
 from streamward.model.video import DecodeMode
+from streamward.model.zone import Zone
 
 DEFAULT_DIALS = 10  # first connections at once (S0-033)
 DEFAULT_DIALS_PER_MINUTE = 120.0
@@ -56,6 +57,9 @@ class Camera:
     detector: str | None = None  # None: the runner's default
     max_fps: float | None = None  # None: as many frames as the runner can take
     decode: DecodeMode | None = None  # None: the runner's default
+    detect_every_n_frames: int | None = None  # None: each of those that `max_fps` leaves
+    zones: tuple[Zone, ...] = ()  # where in its picture things count; none: everywhere
+    thresholds: tuple[tuple[str, float], ...] = ()  # how sure to be of which label, in the order of these
     labels: tuple[tuple[str, str], ...] = ()  # in the order of their names
     updated_at: datetime
     revision: int = 0  # set by the store: rises with each change

@@ -307,6 +307,8 @@ def told(thing: Thing | None) -> dict[str, Any] | None:
     if isinstance(thing, Camera):
         values["rtsp_url"] = thing.shown_url
         values["labels"] = dict(thing.labels)
+        values["zones"] = [zone.described() for zone in thing.zones]
+        values["thresholds"] = dict(thing.thresholds)
     if isinstance(thing, Site):
         values["addresses"] = thing.addresses.described()
     return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in values.items()}

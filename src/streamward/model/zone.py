@@ -9,6 +9,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 Point = tuple[float, float]
 
@@ -33,6 +34,11 @@ class Zone:
         if any(_is_on(point, start, end) for start, end in edges):
             return True
         return sum(_is_crossed(point, start, end) for start, end in edges) % 2 == 1
+
+    def described(self) -> dict[str, Any]:
+        """In words, as people name it and stores keep it."""
+        points = [list(corner) for corner in self.corners]
+        return {"name": self.name, "points": points, "leaves_out": self.leaves_out, "dwell_s": self.dwell_s}
 
     def _edges(self) -> Iterator[tuple[Point, Point]]:
         return zip(self.corners, (*self.corners[1:], self.corners[0]), strict=True)

@@ -1,8 +1,9 @@
 """Cameras as CSV (RFC 4180, UTF-8, a header first), written and read so that what was written reads the same.
 
 A column that is not there leaves its field alone, and so does an empty cell, but for `detector`, `max_fps`,
-`decode` and `labels`, which it empties. `labels` is `name=value;name=value`, with `;` in a value written `%3B` and `%`
-as `%25`.
+`decode`, `detect_every_n_frames`, `zones`, `thresholds` and `labels`, which it empties. `labels` is
+`name=value;name=value`, with `;` in a value written `%3B` and `%` as `%25`; `zones` and `thresholds` are JSON, as the
+API has them.
 
 A spreadsheet takes a cell that begins with `=`, `+`, `-` or `@` for a formula, and an id may begin with `-`: such a
 cell is written with an apostrophe before it, which reading takes away again. Nothing else that is written begins with
@@ -18,13 +19,14 @@ from typing import Any
 
 from msgspec import UNSET, UnsetType
 
-from streamward.protocol.codec import InvalidMessage, convert
+from streamward.protocol.codec import InvalidMessage, MalformedMessage, convert, decode, encode
 from streamward.protocol.fields import ClearText
 from streamward.protocol.transfer import CameraLine
 
 SECRETS = ("username", "password")
 COLUMNS = CameraLine.__struct_fields__
 WRITTEN = tuple(name for name in COLUMNS if name not in SECRETS)
+AS_JSON: dict[str, list[Any] | dict[str, Any]] = {"zones": [], "thresholds": {}}  # what an empty cell means
 
 _NO_HEADER = "the first line must name the columns, with commas between: " + ", ".join(COLUMNS)
 _FORMULA = tuple("=+-@\t\r'")
@@ -57,7 +59,7 @@ def write(lines: Iterable[CameraLine], *, with_header: bool) -> str:
     table = csv.writer(written)
     if with_header:
         table.writerow(WRITTEN)
-    table.writerows([_cell(getattr(line, name)) for name in WRITTEN] for line in lines)
+    table.writerows([_cell(name, getattr(line, name)) for name in WRITTEN] for line in lines)
     return written.getvalue()
 
 
@@ -111,6 +113,20 @@ def _number(name: str, cell: str) -> float | None:
     return float(word) if word else None
 
 
+def _whole(name: str, cell: str) -> float | None:
+    number = _number(name, cell)
+    return int(number) if number is not None and number.is_integer() else number
+
+
+def _json(name: str, cell: str) -> Any:
+    if not cell.strip():
+        return AS_JSON[name]
+    try:
+        return decode(cell.encode(), Any)
+    except MalformedMessage:
+        raise InvalidMessage(f"{name} must be JSON, as the API has it") from None
+
+
 def _labels(name: str, cell: str) -> dict[str, str]:
     labels: dict[str, str] = {}
     for pair in filter(str.strip, _unguarded(cell).split(";")):
@@ -129,6 +145,9 @@ _READS: dict[str, Callable[[str, str], Any]] = {
     "detector": _word_or_none,
     "max_fps": _number,
     "decode": _word_or_none,
+    "detect_every_n_frames": _whole,
+    "zones": _json,
+    "thresholds": _json,
     "labels": _labels,
 }
 
@@ -137,7 +156,9 @@ def _unguarded(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and cell[1:].startswith(_FORMULA) else cell
 
 
-def _cell(value: Any) -> str:
+def _cell(name: str, value: Any) -> str:
+    if name in AS_JSON:
+        return encode(value).decode() if value else ""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dict):

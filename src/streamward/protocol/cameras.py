@@ -9,7 +9,9 @@ from msgspec import UNSET, UnsetType
 from streamward.model.camera import Camera
 from streamward.model.source_url import SourceKind
 from streamward.model.video import DecodeMode
+from streamward.protocol import seeing
 from streamward.protocol.fields import ClearText, Cursor, Id, Limit, Message
+from streamward.protocol.seeing import EveryN, Thresholds, ZoneShape, ZoneShapes
 
 MOST_LABELS = 32
 
@@ -51,7 +53,8 @@ class CreateCamera(Message, frozen=True):
     """Operator adds a camera to a site; answered by CameraDetails.
 
     User and password stand in the URL, with `@ : / # ? %` and spaces in them written as %XX, or as they are in fields
-    of their own. Without a `camera_uuid` it gets one.
+    of their own. Without a `camera_uuid` it gets one. Without zones things count everywhere, without thresholds what
+    the detector itself holds for sure enough.
     """
 
     site_id: Id
@@ -64,14 +67,21 @@ class CreateCamera(Message, frozen=True):
     detector: Id | None = None
     max_fps: MaxFps | None = None
     decode: DecodeMode | None = None
+    detect_every_n_frames: EveryN | None = None
+    zones: ZoneShapes = msgspec.field(default_factory=list)
+    thresholds: Thresholds = msgspec.field(default_factory=dict)
     labels: Labels = msgspec.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        seeing.check(self.zones, self.thresholds)
 
 
 class ChangeCamera(Message, frozen=True):
     """Operator changes a camera, and leaves alone what is not named; answered by CameraDetails.
 
     A URL replaces user and password too, and one without them takes them away. `***@` in it keeps them, for the same
-    scheme, host and port only: a password must not be sent where its giver did not mean it to go.
+    scheme, host and port only: a password must not be sent where its giver did not mean it to go. Zones, thresholds
+    and labels replace all that were there.
     """
 
     site_id: Id | UnsetType = UNSET
@@ -83,7 +93,13 @@ class ChangeCamera(Message, frozen=True):
     detector: Id | UnsetType | None = UNSET
     max_fps: MaxFps | UnsetType | None = UNSET
     decode: DecodeMode | UnsetType | None = UNSET
+    detect_every_n_frames: EveryN | UnsetType | None = UNSET
+    zones: ZoneShapes | UnsetType = UNSET
+    thresholds: Thresholds | UnsetType = UNSET
     labels: Labels | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        seeing.check(self.zones, self.thresholds)
 
 
 class CameraDetails(CameraRow, frozen=True):
@@ -94,6 +110,9 @@ class CameraDetails(CameraRow, frozen=True):
     detector: str | None
     max_fps: float | None
     decode: DecodeMode | None
+    detect_every_n_frames: int | None
+    zones: list[ZoneShape]
+    thresholds: dict[str, float]
     labels: dict[str, str]
     credential_version: int
 
@@ -118,6 +137,9 @@ def details(camera: Camera) -> CameraDetails:
         detector=camera.detector,
         max_fps=camera.max_fps,
         decode=camera.decode,
+        detect_every_n_frames=camera.detect_every_n_frames,
+        zones=seeing.shapes(camera.zones),
+        thresholds=dict(camera.thresholds),
         labels=dict(camera.labels),
         credential_version=camera.credential_version,
     )

@@ -20,6 +20,7 @@ from streamward.protocol.fields import (
     check_repeats,
     check_year,
 )
+from streamward.protocol.seeing import ZoneShape
 
 MAX_NAMED = 10_000  # leases in one message
 
@@ -77,6 +78,9 @@ class CameraSource(Message, frozen=True):
     detector: str | None = None
     max_fps: float | None = None
     decode: DecodeMode | None = None
+    detect_every_n_frames: int | None = None
+    zones: list[ZoneShape] = msgspec.field(default_factory=list)
+    thresholds: dict[str, float] = msgspec.field(default_factory=dict)
     site_id: str | None = None
     revision: int | None = None
 

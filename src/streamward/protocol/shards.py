@@ -7,9 +7,10 @@ import msgspec
 from streamward.model import broker_url
 from streamward.model.secret import Secret
 from streamward.model.video import DecodeMode, SkipLoopFilter
+from streamward.protocol import seeing
 from streamward.protocol.events import DETECTIONS, STATUS
 from streamward.protocol.fields import ClearText, Id, Message, Version
-from streamward.protocol.seeing import EveryN, Thresholds, ZoneShapes, check_names, read
+from streamward.protocol.seeing import EveryN, Thresholds, ZoneShapes
 from streamward.vision.zones import Zones
 
 SHARD_SIZE = 64  # cameras at most
@@ -60,7 +61,7 @@ class Source(Message, frozen=True):
     via: ClearText | None = None  # a restream of it on this host, which is read in its place
 
     def __post_init__(self) -> None:
-        check_names(self.zones)
+        seeing.check_names(self.zones)
 
 
 class Broker(Message, frozen=True):
@@ -181,4 +182,4 @@ class ShardConfig(Message, frozen=True):
 
 def zones_of(source: Source) -> Zones:
     """Where in its picture things count."""
-    return Zones(read(source.zones))
+    return Zones(seeing.read(source.zones))

@@ -9,8 +9,10 @@ from msgspec import UNSET, UnsetType
 from streamward.model.camera import Camera
 from streamward.model.secret import Secret
 from streamward.model.video import DecodeMode
+from streamward.protocol import seeing
 from streamward.protocol.cameras import ChangeCamera, CreateCamera, Labels, MaxFps
 from streamward.protocol.fields import ClearText, Id, Message
+from streamward.protocol.seeing import EveryN, Thresholds, ZoneShapes
 
 CSV = "text/csv"
 JSON_LINES = "application/x-ndjson"
@@ -33,7 +35,13 @@ class CameraLine(Message, frozen=True):
     detector: Id | UnsetType | None = UNSET
     max_fps: MaxFps | UnsetType | None = UNSET
     decode: DecodeMode | UnsetType | None = UNSET
+    detect_every_n_frames: EveryN | UnsetType | None = UNSET
+    zones: ZoneShapes | UnsetType = UNSET
+    thresholds: Thresholds | UnsetType = UNSET
     labels: Labels | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        seeing.check(self.zones, self.thresholds)
 
 
 class ImportQuery(Message, frozen=True):
@@ -105,6 +113,9 @@ def exported(camera: Camera) -> CameraLine:
         detector=camera.detector,
         max_fps=camera.max_fps,
         decode=camera.decode,
+        detect_every_n_frames=camera.detect_every_n_frames,
+        zones=seeing.shapes(camera.zones),
+        thresholds=dict(camera.thresholds),
         labels=dict(camera.labels),
     )
 

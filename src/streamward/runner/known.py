@@ -105,11 +105,14 @@ class KnownCameras:
             epoch=epoch,
             is_dial_paid=is_dial_paid,
             max_fps=known.source.max_fps,
+            detect_every_n_frames=known.source.detect_every_n_frames or 1,
             decode=known.source.decode,
             detector=known.source.detector,
             allow=rules.allow,
             deny=rules.deny,
             kinds=list(rules.kinds),
+            zones=known.source.zones,
+            thresholds=known.source.thresholds,
         )
 
     async def reread(self, camera_id: CameraId) -> bool:

@@ -11,6 +11,7 @@ from streamward.model.identity import SYSTEM, Invitation, Role
 from streamward.model.ids import SiteId, TenantId
 from streamward.model.register import Edit, Redemption, Verb, action, key_of, name_of, note, redeemed, told
 from streamward.model.vault import Sealed
+from streamward.model.zone import Zone
 from tests.support.builders import START, a_camera, a_runner, a_site
 
 CODE = Invitation(
@@ -82,7 +83,13 @@ def test_every_thing_has_its_key():
 
 def test_a_camera_is_told_without_its_credential():
     camera: Camera = replace(
-        a_camera(), sealed=Sealed("v1.secret"), credential_version=2, labels=(("door", "north"),), max_fps=5.0
+        a_camera(),
+        sealed=Sealed("v1.secret"),
+        credential_version=2,
+        labels=(("door", "north"),),
+        max_fps=5.0,
+        zones=(Zone(name="door", corners=((0, 0), (1, 0), (1, 1))),),
+        thresholds=(("person", 0.5),),
     )
     assert told(camera) == {
         "camera_id": "cam-1",
@@ -95,6 +102,9 @@ def test_a_camera_is_told_without_its_credential():
         "detector": None,
         "max_fps": 5.0,
         "decode": None,
+        "detect_every_n_frames": None,
+        "zones": [{"name": "door", "points": [[0, 0], [1, 0], [1, 1]], "leaves_out": False, "dwell_s": None}],
+        "thresholds": {"person": 0.5},
         "labels": {"door": "north"},
     }
 

@@ -41,6 +41,12 @@ def test_what_is_no_polygon_in_the_picture_is_no_zone(corners):
         Zone(name="z", corners=corners)
 
 
+def test_a_zone_is_described_as_people_name_it():
+    zone = Zone(name="door", corners=((0, 0), (0.5, 0), (0.5, 1)), leaves_out=True, dwell_s=30.0)
+    points = [[0, 0], [0.5, 0], [0.5, 1]]
+    assert zone.described() == {"name": "door", "points": points, "leaves_out": True, "dwell_s": 30.0}
+
+
 @pytest.mark.parametrize("dwell_s", [0.0, -1.0])
 def test_nobody_stays_for_no_time(dwell_s):
     with pytest.raises(AssertionError):

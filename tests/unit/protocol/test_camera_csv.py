@@ -10,6 +10,7 @@ from streamward.protocol.camera_csv import COLUMNS, WRITTEN, read, write
 from streamward.protocol.cameras import MOST_LABELS
 from streamward.protocol.codec import InvalidMessage
 from streamward.protocol.fields import ClearText
+from streamward.protocol.seeing import ZoneShape
 from streamward.protocol.transfer import CameraLine
 
 IDS = st.from_regex(r"[A-Za-z0-9_-]{1,12}", fullmatch=True)
@@ -17,6 +18,14 @@ LABELS = st.dictionaries(
     st.from_regex(r"[A-Za-z0-9_.-]{1,8}", fullmatch=True),
     st.from_regex(r"[^\x00-\x1f\x7f]{0,8}", fullmatch=True),
     max_size=MOST_LABELS,
+)
+PARTS = st.floats(0, 1)
+ZONES = st.builds(
+    ZoneShape,
+    name=IDS,
+    points=st.lists(st.tuples(PARTS, PARTS), min_size=3, max_size=4),
+    leaves_out=st.booleans(),
+    dwell_s=st.none() | st.floats(1, 86_400),
 )
 LINES = st.builds(
     CameraLine,
@@ -28,6 +37,9 @@ LINES = st.builds(
     detector=st.none() | IDS,
     max_fps=st.none() | st.floats(min_value=1e-9, max_value=240),
     decode=st.none() | st.sampled_from(DecodeMode),
+    detect_every_n_frames=st.none() | st.integers(1, 1000),
+    zones=st.lists(ZONES, max_size=2, unique_by=lambda zone: zone.name),
+    thresholds=st.dictionaries(st.from_regex(r"[^\x00-\x1f\x7f-\x9f]{1,8}", fullmatch=True), PARTS, max_size=3),
     labels=LABELS,
 )
 
@@ -66,6 +78,17 @@ def test_a_column_that_is_not_there_and_an_empty_cell_leave_a_field_alone():
 def test_an_empty_cell_empties_what_may_be_none():
     expected = CameraLine(camera_uuid="cam-1", detector=None, max_fps=None, decode=None, labels={})
     assert one("camera_uuid,detector,max_fps,decode,labels\ncam-1,,,,\n") == expected
+    seen = CameraLine(camera_uuid="cam-1", detect_every_n_frames=None, zones=[], thresholds={})
+    assert one("camera_uuid,detect_every_n_frames,zones,thresholds\ncam-1,,,\n") == seen
+
+
+def test_zones_and_thresholds_are_json():
+    zone = ZoneShape(name="door", points=[(0, 0), (1, 0), (1, 1)])
+    line = CameraLine(camera_uuid="cam-1", zones=[zone], thresholds={"person": 0.5, "*": 0.25})
+    text = write([line], with_header=True)
+    assert '"{""person"":0.5,""*"":0.25}"' in text
+    short = 'zones\n"[{""name"":""door"",""points"":[[0,0],[1,0],[1,1]]}]"\n'
+    assert one(short).zones == one(text).zones == [zone]
 
 
 def test_a_cell_that_a_spreadsheet_would_calculate_is_guarded():
@@ -121,6 +144,12 @@ def test_a_line_has_the_number_at_which_it_begins():
         ("max_fps\nnan\n", 2, "max_fps must be a number"),
         ("max_fps\n1e9\n", 2, "max_fps"),
         ("decode\nsome\n", 2, "decode"),
+        ("detect_every_n_frames\n1.5\n", 2, "detect_every_n_frames"),
+        ("detect_every_n_frames\n1e300\n", 2, "detect_every_n_frames"),
+        ("zones\ndoor\n", 2, "zones must be JSON, as the API has it"),
+        ('zones\n"[{""name"":""door"",""points"":[[0,0]]}]"\n', 2, "the zone door 1"),
+        ('thresholds\n"{""a"":0.5,""a"":0.4}"\n', 2, "thresholds must be JSON"),
+        ('thresholds\n"{""a"":2}"\n', 2, "thresholds"),
         ("labels\na\n", 2, "name=value;name=value"),
         ("labels\na=1;a=2\n", 2, "each name once"),
         ("labels\na b=1\n", 2, "labels"),

@@ -4,6 +4,7 @@ import pytest
 
 from streamward.protocol.camera_lines import MOST_LINES, read, write
 from streamward.protocol.codec import MalformedMessage
+from streamward.protocol.seeing import ZoneShape
 from streamward.protocol.transfer import CSV, JSON_LINES, CameraLine
 
 LINE = CameraLine(camera_uuid="cam-1")
@@ -48,7 +49,8 @@ def test_a_file_of_too_many_lines_is_read_to_its_last(first, kind, number):
 @pytest.mark.parametrize("kind", [CSV, JSON_LINES])
 def test_what_is_written_in_parts_reads_the_same(kind):
     whole = CameraLine(
-        camera_uuid="cam-1", site_id="s", enabled=True, detector=None, max_fps=None, decode=None, labels={"a": "b"}
-    )
+        camera_uuid="cam-1", site_id="s", enabled=True, detector=None, max_fps=None, decode=None, labels={"a": "b"},
+        detect_every_n_frames=3, zones=[ZoneShape(name="a", points=[(0, 0), (1, 0), (1, 1)])], thresholds={"*": 0.5},
+    )  # fmt: skip
     content = write([whole], kind, is_first=True) + write([whole], kind, is_first=False)
     assert [line for _, line in read(content, kind)] == [whole, whole]

@@ -6,7 +6,16 @@ import msgspec
 import pytest
 
 from streamward.model.zone import Zone
-from streamward.protocol.seeing import MOST_THRESHOLDS, MOST_ZONES, Thresholds, ZoneShape, ZoneShapes, check_names, read
+from streamward.protocol import seeing
+from streamward.protocol.seeing import (
+    LARGEST_THRESHOLDS,
+    LARGEST_ZONES,
+    MOST_THRESHOLDS,
+    MOST_ZONES,
+    Thresholds,
+    ZoneShape,
+    ZoneShapes,
+)
 
 TRIANGLE = [(0.0, 0.5), (0.25, 0.5), (0.25, 1.0)]
 
@@ -15,17 +24,20 @@ def a_zone(**fields: Any) -> dict[str, Any]:
     return {"name": "door", "points": TRIANGLE, **fields}
 
 
-def test_a_polygon_becomes_a_zone():
+def test_a_polygon_becomes_a_zone_and_the_zone_a_polygon():
     shape = ZoneShape(name="door", points=TRIANGLE, leaves_out=True, dwell_s=30.0)
-    assert read([shape]) == (Zone(name="door", corners=tuple(TRIANGLE), leaves_out=True, dwell_s=30.0),)
+    zone = Zone(name="door", corners=tuple(TRIANGLE), leaves_out=True, dwell_s=30.0)
+    assert seeing.read([shape]) == (zone,)
+    assert seeing.shapes([zone]) == [shape]
 
 
 @pytest.mark.parametrize(
     ("zones", "why"),
     [
-        ([a_zone(points=TRIANGLE[:2])], "length >= 3"),
-        ([a_zone(points=TRIANGLE * 22)], "length <= 64"),
-        ([a_zone(points=[(0, 0), (1, 0), (1, 1.01)])], "<= 1.0"),
+        ([a_zone(points=TRIANGLE[:2])], "a polygon has 3 to 64 points, and the zone door 2"),
+        ([a_zone(points=TRIANGLE * 22)], "the zone door 66"),
+        ([a_zone(points=[(0, 0), (1, 0), (1, 1.01)])], "the zone door has a point at 1, 1.01, outside of the picture"),
+        ([a_zone(points=[(0, 0), (1, 0), (-1, 1)])], "a point at -1, 1, outside"),
         ([a_zone(points=[(0, 0), (1, 0), (1,)])], "length 2"),
         ([a_zone(name="a door")], "matching regex"),
         ([a_zone(dwell_s=0)], "> 0.0"),
@@ -41,9 +53,25 @@ def test_what_is_no_polygon_is_refused(zones, why):
 
 def test_two_zones_of_one_name_are_refused():
     door, gate = (ZoneShape(name=name, points=TRIANGLE) for name in ("door", "gate"))
-    check_names([door, gate])
-    with pytest.raises(ValueError, match="two zones have the name door"):
-        check_names([door, gate, door])
+    seeing.check([door, gate])
+    with pytest.raises(ValueError, match="two zones have the name door: each needs its own"):
+        seeing.check([door, gate, door])
+
+
+def test_what_is_not_named_is_not_judged():
+    seeing.check(msgspec.UNSET)
+
+
+def test_a_camera_does_not_say_more_than_a_runner_can_be_told_of_a_thousand():
+    points = [(number / 64, 1 / 3) for number in range(64)]
+    zones = [ZoneShape(name=f"zone-{number}", points=points) for number in range(10)]
+    assert len(msgspec.json.encode(zones)) > LARGEST_ZONES
+    with pytest.raises(ValueError, match="at most 16 KiB"):
+        seeing.check(zones)
+    thresholds = {f"{number:03}".ljust(64, "x"): 0.5 for number in range(MOST_THRESHOLDS)}
+    assert len(msgspec.json.encode(thresholds)) > LARGEST_THRESHOLDS
+    with pytest.raises(ValueError, match="at most 8 KiB"):
+        seeing.check([], thresholds)
 
 
 @pytest.mark.parametrize("label", ["*", "person", "traffic light", "Tür", "x" * 64])

@@ -58,6 +58,9 @@ TABLES: dict[type[Thing], Table] = {
             "detector",
             "max_fps",
             "decode",
+            "detect_every_n_frames",
+            "zones",
+            "thresholds",
             "labels",
         ),
         kept_by={"sealed_credential": "credential_version"},
@@ -245,9 +248,12 @@ def _camera_row(camera: Camera) -> dict[str, Any]:
         "detector": camera.detector,
         "max_fps": camera.max_fps,
         "decode": camera.decode,
+        "detect_every_n_frames": camera.detect_every_n_frames,
+        "zones": _json([zone.described() for zone in camera.zones]),
+        "thresholds": _json(dict(camera.thresholds)),
         "labels": _json(dict(camera.labels)),
     }
 
 
-def _json(value: dict[str, Any]) -> str:
+def _json(value: dict[str, Any] | list[Any]) -> str:
     return msgspec.json.encode(value).decode()

@@ -19,6 +19,7 @@ from streamward.model.source_url import NETWORK, SourceKind
 from streamward.model.status import StreamState, StreamStatus, Substate
 from streamward.model.tenant import Tenant
 from streamward.model.video import DecodeMode
+from streamward.model.zone import Zone
 
 
 def lease_of(row: Row[Any]) -> Lease:
@@ -61,10 +62,18 @@ def camera_of(row: Row[Any]) -> Camera:
         detector=row.c_detector,
         max_fps=None if row.c_max_fps is None else float(row.c_max_fps),
         decode=None if row.c_decode is None else DecodeMode(row.c_decode),
+        detect_every_n_frames=row.c_detect_every_n_frames,
+        zones=tuple(map(_zone, json.loads(row.c_zones))),
+        thresholds=tuple(json.loads(row.c_thresholds).items()),
         labels=tuple(json.loads(row.c_labels).items()),
         updated_at=row.c_updated_at,
         revision=row.c_revision,
     )
+
+
+def _zone(said: dict[str, Any]) -> Zone:
+    corners = tuple((x, y) for x, y in said["points"])
+    return Zone(name=said["name"], corners=corners, leaves_out=said["leaves_out"], dwell_s=said["dwell_s"])
 
 
 def site_of(row: Row[Any]) -> Site:

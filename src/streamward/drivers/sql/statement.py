@@ -29,13 +29,14 @@ _NAMES: Mapping[TypeEngine[Any], str] = {
         "drain_mode error_code after scope sealed_credential old new address_policy subject once_key digest "
         "object_id name detector labels role author_tenant address request_id action before event_id routing_key body "
         "invitation_id code_hash identity_id public_key login record earlier_detector make_problem batch_id label "
-        "detection_ids reason kind wishes box decode stage"
+        "detection_ids reason kind wishes box decode stage zones thresholds"
     ),
     Boolean(): "enabled do_not_process wanted cordoned is_served is_dialed is_live is_held is_late may_wait is_told",
     BigInteger(): "generation streamed_generation revision position detection_id seq before_number",
     Integer(): (
         "capacity capacity_streams reserve_size limit held free asked caller place in_flight leased orphaned "
-        "unowned free_slots runners wanted_cameras waiting credential_version make proven_make tried_make idx stamp"
+        "unowned free_slots runners wanted_cameras waiting credential_version make proven_make tried_make idx stamp "
+        "detect_every_n_frames"
     ),
     Double(): ("ttl soft_for steady_for tokens refill_rate reserve fps last_frame_age_s max_fps confidence kept"),
     Instant(): (
@@ -73,7 +74,7 @@ LEASE = Shape(
 CAMERA = Shape(
     "c",
     "camera_uuid tenant_id site_id rtsp_url sealed_credential credential_version enabled do_not_process detector "
-    "max_fps decode labels updated_at revision",
+    "max_fps decode detect_every_n_frames zones thresholds labels updated_at revision",
 )
 SITE = Shape("s", "site_id tenant_id policy address_policy capacity refill_rate updated_at revision")
 RUNNER = Shape(
