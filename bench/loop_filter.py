@@ -23,12 +23,13 @@ from av.video.frame import PictureType
 from streamward.drivers.decoder import DecodedFrame, Decoder
 from streamward.drivers.detectors.colour import ColourDetector
 from streamward.drivers.detectors.loading import load_detector
-from streamward.model.detection import Box, Detections
 from streamward.model.video import SkipLoopFilter, VideoCodec
 from streamward.nvr.drawing import Canvas
 from streamward.nvr.scene import Picture, make_scene
 from streamward.protocol.shards import ModelsAt
-from streamward.vision.detector import Detector, enlarged, shown_size
+from streamward.vision.detections import Detections
+from streamward.vision.detector import Detector, enlarged, least_sure, shown_size
+from streamward.vision.sight import believed
 from tests.support.material import FOLDER, MODELS
 
 MODEL = "efficientdet-lite0"
@@ -119,7 +120,8 @@ def _costs(material: Material) -> dict[SkipLoopFilter, float]:
 
 def _found(detector: Detector, frame: DecodedFrame) -> Detections:
     size = shown_size(detector, frame.size)
-    return enlarged(detector.detect(frame.fitted(size)), shown=size, sent=frame.size)
+    found = believed(detector.detect(frame.fitted(size)), least_sure(detector))
+    return enlarged(found, shown=size, sent=frame.size)
 
 
 def _psnr(full: list[DecodedFrame], less: list[DecodedFrame]) -> str:
@@ -149,22 +151,11 @@ def _matched(truth: Detections, seen: Detections) -> int:
     """How many boxes of one picture are in the other as well; each is taken once."""
     left, count = list(seen), 0
     for each in truth:
-        near = [other for other in left if other.label == each.label and _iou(each.box, other.box) >= SAME]
+        near = [other for other in left if other.label == each.label and each.box.overlap(other.box) >= SAME]
         if near:
-            left.remove(max(near, key=lambda other: _iou(each.box, other.box)))
+            left.remove(max(near, key=lambda other: each.box.overlap(other.box)))
             count += 1
     return count
-
-
-def _iou(one: Box, other: Box) -> float:
-    width = min(one.x2, other.x2) - max(one.x1, other.x1)
-    height = min(one.y2, other.y2) - max(one.y1, other.y1)
-    common = max(0.0, width) * max(0.0, height)
-    return common / (_area(one) + _area(other) - common or 1.0)
-
-
-def _area(box: Box) -> float:
-    return max(0.0, box.x2 - box.x1) * max(0.0, box.y2 - box.y1)
 
 
 if __name__ == "__main__":

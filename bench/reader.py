@@ -32,7 +32,6 @@ from streamward.drivers.decoder import Decoder, decoder_for
 from streamward.drivers.movement import PictureComparer
 from streamward.drivers.rounds import Rounds
 from streamward.model.address_policy import AddressPolicy, parse_network
-from streamward.model.detection import Detections
 from streamward.model.ids import CameraId
 from streamward.model.source_url import parse
 from streamward.model.video import DecodeMode, VideoCodec
@@ -40,6 +39,7 @@ from streamward.model.zone import Zone
 from streamward.runner.looking import Looking
 from streamward.runner.pipeline import Pipeline
 from streamward.runtime.clock import SystemClock
+from streamward.vision.detections import NOTHING, Detections
 from streamward.vision.detector import Size
 from streamward.vision.lane import ArrivedUnit
 from streamward.vision.sampling import READ_EVERY, Sampler
@@ -73,7 +73,7 @@ class Blind:
     keeps_shape = False
 
     def detect(self, _image: Any) -> Detections:
-        return ()
+        return NOTHING
 
 
 class Follower:

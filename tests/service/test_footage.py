@@ -19,6 +19,7 @@ from streamward.runner.footage import footage
 from streamward.runner.recent import NothingToShow, Recent
 from streamward.runner.worker_api import WorkerApi
 from streamward.runtime.local_http import Asked, Reply
+from streamward.vision.detections import Detections
 from streamward.vision.lane import ArrivedUnit
 from streamward.vision.ring import Ring
 from streamward.vision.watchdog import Seen
@@ -54,7 +55,7 @@ def recent(codec: VideoCodec = VideoCodec.H264) -> Recent:
 
 
 def seen(frame: int) -> Seen:
-    found = tuple(Detection(label, 1.0, box) for label, box in SCENE.truth(frame))
+    found = Detections.of(Detection(label, 1.0, box) for label, box in SCENE.truth(frame))
     moment = frame / PICTURE.fps
     return Seen(camera_id=CAMERA, frame=frame, arrived_at=moment, detections=found, inference_s=0.0, picture=0)
 

@@ -30,7 +30,7 @@ def at(folder: Path, key: str | None = PUBLIC) -> ModelsAt:
 
 
 def label_of(detector: Detector) -> str:
-    return detector.detect(SHOWN)[0].label
+    return next(iter(detector.detect(SHOWN))).label
 
 
 def a_picture() -> bytes:

@@ -6,13 +6,20 @@ import pytest
 from streamward.drivers.detectors import heads
 from streamward.drivers.detectors.heads import Found, faces, is_settled, settled, ssd, told, yolo
 from streamward.model.detection import Box, Detection
-from streamward.vision.detector import AnswerUnusable, Size
+from streamward.vision.detections import AnswerUnusable
+from streamward.vision.detector import Size
+from streamward.vision.sight import believed
 
 SHOWN = Size(100, 50)
 LABELS = {0: "person", 1: "car"}
 # A car of 20 × 10 in the middle of (30, 20), and nothing else.
 YOLO = np.array([[30, 20, 20, 10, 0.1, 0.75], [50, 40, 5, 5, 0.2, 0.1]] * 10, np.float32)[:11]
 CAR = Detection("car", 0.75, Box(20, 15, 40, 25))
+
+
+def sure(found: Found) -> list[Detection]:
+    """What is told of it and believed."""
+    return list(believed(told(found, LABELS, SHOWN), heads.LEAST_SURE))
 
 
 def with_thing(rows: np.ndarray) -> np.ndarray:
@@ -24,12 +31,12 @@ def with_thing(rows: np.ndarray) -> np.ndarray:
     [(YOLO.T[None], 2), (YOLO.T[None], 0), (with_thing(YOLO)[None], 2), (with_thing(YOLO)[None], 0)],
 )
 def test_a_yolo_head_is_read_in_either_form_and_each_thing_told_once(output, classes):
-    assert told(yolo(output, classes), LABELS, SHOWN) == (CAR,)
+    assert sure(yolo(output, classes)) == [CAR]
 
 
 def test_a_head_that_has_settled_what_overlaps_is_read_as_it_is():
     rows = np.array([[20, 15, 40, 25, 0.75, 1], [0, 0, 0, 0, 0, 0]], np.float32)
-    assert told(settled(rows[None]), LABELS, SHOWN) == (CAR,)
+    assert sure(settled(rows[None])) == [CAR]
     assert is_settled((1, 300, 6), 80)
     assert not is_settled((1, 25200, 6), 1)  # one class, and how sure it is of anything
     assert not is_settled((1, 84, 8400), 80)
@@ -39,8 +46,15 @@ def test_an_ssd_head_gives_pixels_or_parts_of_the_picture():
     scores, classes = np.array([[0.75]], np.float32), np.array([[1]])
     in_pixels = ssd(np.array([[[20, 15, 40, 25]]], np.float32), classes, scores)
     in_parts = ssd(np.array([[[0.25, 0.25, 0.5, 0.5]]], np.float32), classes, scores, scaled_to=Size(80, 60))
-    assert told(in_pixels, LABELS, SHOWN) == (CAR,)
-    assert told(in_parts, LABELS, SHOWN) == (Detection("car", 0.75, Box(20, 15, 40, 30)),)
+    assert sure(in_pixels) == [CAR]
+    assert sure(in_parts) == [Detection("car", 0.75, Box(20, 15, 40, 30))]
+
+
+def test_what_it_is_hardly_sure_of_is_told_for_who_asks():
+    boxes = np.array([[[0, 0, 8, 8], [20, 15, 40, 25]]], np.float32)
+    doubtful = ssd(boxes, np.array([[0, 1]]), np.array([[0.09, 0.1]]))
+    assert told(doubtful, LABELS, SHOWN).labels == ("car",)
+    assert sure(doubtful) == []
 
 
 def test_faces_are_read_at_each_stride():

@@ -1,13 +1,14 @@
 """The pipeline with real threads, decoders and the built-in detector: what the camera showed is what comes out."""
 
 import threading
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from streamward.drivers.decoder import Decoder
 from streamward.drivers.detectors.colour import ColourDetector
-from streamward.model.detection import Detections
+from streamward.model.detection import Box, Detection
 from streamward.model.ids import CameraId
 from streamward.model.stream_error import StreamErrorCode
 from streamward.model.video import VideoCodec
@@ -17,6 +18,7 @@ from streamward.nvr.scene import Picture, make_scene
 from streamward.runner.looking import Looking
 from streamward.runner.pipeline import Pipeline
 from streamward.runtime.clock import SystemClock
+from streamward.vision.detections import NOTHING, Detections
 from streamward.vision.detector import Size
 from streamward.vision.lane import ArrivedUnit
 from streamward.vision.sampling import Sampler
@@ -80,7 +82,7 @@ class Blind:
     keeps_shape = False
 
     def detect(self, _image: Any) -> Detections:
-        return ()
+        return NOTHING
 
 
 class Broken(Blind):
@@ -98,7 +100,7 @@ class Stuck(Blind):
 
     def detect(self, _image: Any) -> Detections:
         self.go.wait(60)
-        return ()
+        return NOTHING
 
 
 class BrokenDecoder:
@@ -131,6 +133,45 @@ async def test_what_was_true_of_a_frame_is_what_was_seen_in_it():
         for label, box in truth:
             assert max(each.box.overlap(box) for each in seen.detections if each.label == label) > 0.75
     await run.pipeline.close()
+
+
+async def test_each_thing_keeps_its_number_for_as_long_as_it_is_there():
+    scene = make_scene(1, replace(PICTURE, loop=60))
+    run = Run()
+    run.add()
+    clip = encode(scene)
+    for number in range(len(clip.units)):
+        run.send(clip, units=slice(number, number + 1))
+        await run.until(lambda wanted=number + 1: len(run.seen) >= wanted)
+    await run.pipeline.close()
+    numbers: dict[int, set[int | None]] = {}
+    for seen in run.seen:
+        for place, (_, box) in enumerate(scene.truth(seen.frame - 1)):
+            best = max(seen.detections, key=lambda each: each.box.overlap(box))
+            numbers.setdefault(place, set()).add(best.track_id)
+    assert all(len(each) == 1 for each in numbers.values())
+    assert len(set.union(*numbers.values())) == len(numbers)
+
+
+class Doubtful(Blind):
+    """A detector that is half sure of a car, and believed from there on only."""
+
+    least_sure = 0.6
+
+    def detect(self, _image: Any) -> Detections:
+        return Detections.of([Detection("car", 0.5, Box(1, 2, 3, 4))])
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "told"), [({}, 0), ({"car": 0.5}, 1), ({"*": 0.4}, 1), ({"*": 0, "car": 0.51}, 0)]
+)
+async def test_a_camera_may_believe_more_or_less_than_its_detector_asks(thresholds, told):
+    run = Run()
+    run.add(detector=Doubtful(), thresholds=thresholds)
+    run.send(encode(make_scene(1, PICTURE)), units=slice(0, 1))
+    await run.until(lambda: run.seen)
+    await run.pipeline.close()
+    assert len(run.seen[0].detections) == told
 
 
 async def test_only_so_many_frames_are_looked_at_and_all_are_decoded():
@@ -169,7 +210,7 @@ class Sized(Blind):
     def detect(self, image: Any) -> Detections:
         assert image.shape[:2] == (self.size.height, self.size.width)
         self.looked += 1
-        return ()
+        return NOTHING
 
 
 @pytest.mark.parametrize("width", [1, 31, 300, 853])

@@ -91,13 +91,6 @@ async def test_a_detector_that_raises_is_counted_and_told_and_the_other_cameras_
     assert 'stream_errors_total{camera_uuid="cam-4",code="DETECTOR_FAILED"}' in plant.page
 
 
-async def test_a_camera_whose_detector_fails_streams_degraded():
-    plant = Plant("cam-1", "cam-4", shard=shard("cam-1", "cam-4 broken"))
-    await plant.run(lambda: [each for each in of(StreamReport, plant.heard) if each.substate == "DEGRADED"])
-    report = next(each for each in of(StreamReport, plant.heard) if each.substate == "DEGRADED")
-    assert (report.camera_uuid, report.state, report.error_code) == ("cam-4", "STREAMING", "DETECTOR_FAILED")
-
-
 async def test_a_camera_whose_detector_cannot_be_had_is_told_and_not_dialed():
     plant = Plant("cam-1", "cam-4", shard=shard("cam-1", "cam-4 gone"))
     await plant.run(lambda: plant.heard.events and of(StreamFailed, plant.heard))
@@ -127,6 +120,18 @@ async def test_a_cameras_zones_say_what_of_it_is_told():
     )
     await plant.run(lambda: plant.heard.events)
     assert [event.detections for *_, event in plant.heard.events] == [[]] * len(plant.heard.events)
+
+
+async def test_who_stands_in_a_zone_has_entered_it_once_and_is_the_same_in_each_event():
+    zone = b'"zones":[{"name":"all","points":[[0,0],[1,0],[1,1],[0,1]]}]'
+    plant = Plant("cam-1", shard=SHARD.replace(b'"epoch":7', zone))
+    await plant.run(lambda: len(plant.heard.events) >= 3)
+    events = [event for *_, event in plant.heard.events]
+    seen = {thing.track_id for event in events for thing in event.detections}
+    assert {each for event in events for thing in event.detections for each in thing.zones} == {"all"}
+    entered = [each for event in events for each in event.zone_events if each.type == "enter"]
+    assert sorted(each.track_id for each in entered) == sorted(each for each in seen if each is not None) != []
+    assert events[0].zone_events[0].ts == events[0].ts
 
 
 async def test_watchdogs_hear_what_the_pipeline_does_and_are_nobodys_risk():

@@ -11,7 +11,6 @@ from typing import Any
 from streamward.drivers.decoder import decoder_for
 from streamward.drivers.detectors.colour import ColourDetector
 from streamward.leases.fence import Stamp
-from streamward.model.detection import Detections
 from streamward.model.ids import CameraId, Generation
 from streamward.model.source_url import SourceUrlRefused, UrlFault
 from streamward.model.stream_error import StreamErrorCode, StreamFailure
@@ -27,6 +26,7 @@ from streamward.runner.parts import WorkerParts
 from streamward.runner.worker import Worker
 from streamward.runtime.clock import SystemClock
 from streamward.runtime.journal import Journal
+from streamward.vision.detections import Detections
 from streamward.vision.detector import Detector, DetectorUnusable
 from streamward.vision.lane import ArrivedUnit
 from streamward.vision.watchdog import Seen, ShownFrame, StatusUpdate

@@ -20,7 +20,8 @@ from streamward.model.bus import Delivery
 from streamward.protocol import codec
 from streamward.protocol.events import BATCHER, DetectionEvent, SeenThing, seen_thing
 from streamward.protocol.shards import ModelsAt
-from streamward.vision.detector import enlarged, shown_size
+from streamward.vision.detector import enlarged, least_sure, shown_size
+from streamward.vision.sight import believed
 from tests.support.films import a_cut
 from tests.support.labs import Plant, bus_of, plant, until
 from tests.support.material import the_clip, the_model
@@ -51,8 +52,8 @@ def looked_at(file: Path, first: int, last: int) -> list[list[SeenThing]]:
         for decoded in islice(opened.decode(video=0), first, last):
             frame = DecodedFrame(decoded, reformatter)
             size = shown_size(detector, frame.size)
-            found = enlarged(detector.detect(frame.fitted(size)), shown=size, sent=frame.size)
-            seen.append([seen_thing(each) for each in found])
+            found = believed(detector.detect(frame.fitted(size)), least_sure(detector))
+            seen.append([seen_thing(each) for each in enlarged(found, shown=size, sent=frame.size)])
     return seen
 
 

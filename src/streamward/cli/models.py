@@ -73,13 +73,15 @@ def try_model(name: Name, *, image: Picture, as_json: AsJson = False) -> None:
 
     from streamward.cli import output
     from streamward.drivers.pictures import read_picture
-    from streamward.vision.detector import enlarged, shown_size
+    from streamward.vision.detector import enlarged, least_sure, shown_size
+    from streamward.vision.sight import believed
 
     frame = read_picture(image)
     detector = _detector(name)
     size = shown_size(detector, frame.size)
     began = time.perf_counter()
-    seen = enlarged(detector.detect(frame.fitted(size)), shown=size, sent=frame.size)
+    found = believed(detector.detect(frame.fitted(size)), least_sure(detector))
+    seen = enlarged(found, shown=size, sent=frame.size)
     took = time.perf_counter() - began
     rows = [
         (

@@ -11,9 +11,10 @@ from av.error import FFmpegError
 from numpy.typing import NDArray
 
 from streamward.drivers.decoder import Decoder
-from streamward.model.detection import Box, Detections
+from streamward.model.detection import Box
 from streamward.model.errors import StreamwardError
 from streamward.model.video import VideoCodec
+from streamward.vision.detections import Detections
 from streamward.vision.lane import ArrivedUnit
 
 _TICKS = 90_000  # of a clip's clock, a second

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from streamward.model.detection import Detections
 from streamward.model.source_url import SourceUrl
 from streamward.model.stream_error import StreamFailure
 from streamward.runtime.clock import Clock
 from streamward.vision.camera import CameraListener
+from streamward.vision.detections import NOTHING, Detections
 from streamward.vision.detector import Size
 from streamward.vision.lane import ArrivedUnit
 
@@ -67,4 +67,4 @@ class NullDetector:
     keeps_shape = False
 
     def detect(self, _image: Any) -> Detections:
-        return ()
+        return NOTHING

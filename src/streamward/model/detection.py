@@ -41,6 +41,5 @@ class Detection:
     label: str
     confidence: float
     box: Box
-
-
-Detections = tuple[Detection, ...]
+    track_id: int | None = None  # the same for one thing as long as it is followed, in one camera and epoch
+    zones: tuple[str, ...] = ()  # where it stands

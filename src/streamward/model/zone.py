@@ -9,6 +9,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 Point = tuple[float, float]
@@ -42,6 +43,26 @@ class Zone:
 
     def _edges(self) -> Iterator[tuple[Point, Point]]:
         return zip(self.corners, (*self.corners[1:], self.corners[0]), strict=True)
+
+
+class Crossing(StrEnum):
+    """What somebody does with a zone."""
+
+    ENTER = "enter"
+    DWELL = "dwell"
+    LEAVE = "leave"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZoneEvent:
+    """One of these, and when."""
+
+    kind: Crossing
+    zone: str
+    track_id: int
+    label: str
+    at: float  # boot-time
+    stayed: float = 0.0  # seconds in the zone until then
 
 
 def _is_crossed(point: Point, start: Point, end: Point) -> bool:

@@ -8,6 +8,7 @@ import msgspec
 from streamward.model.bus import Binding, Queue
 from streamward.model.detection import Detection
 from streamward.model.runner import SILENT_AFTER
+from streamward.model.zone import ZoneEvent
 from streamward.protocol.fields import Id, Message, Version
 
 DETECTIONS = "detections.topic"  # exchanges
@@ -39,6 +40,19 @@ class SeenThing(Message, frozen=True, rename={"label": "class"}):
     label: str
     conf: float
     bbox_xyxy: Annotated[list[float], msgspec.Meta(min_length=4, max_length=4)]
+    track_id: int | None = None  # the same for one thing as long as it is followed; of its camera, generation and epoch
+    zones: list[Id] = msgspec.field(default_factory=list)  # of its camera, in which it stands
+
+
+class ZoneCrossed(Message, frozen=True, rename={"label": "class"}):
+    """Somebody entered a zone, has stayed there for as long as the zone asks, or was last there: at `ts`."""
+
+    type: Literal["enter", "dwell", "leave"]
+    zone: Id
+    track_id: int
+    label: str
+    ts: datetime
+    stayed_s: float
 
 
 class Latency(Message, frozen=True):
@@ -70,6 +84,7 @@ class DetectionEvent(Message, frozen=True):
     incarnation: Id
     seq: int
     event_id: str
+    zone_events: list[ZoneCrossed] = msgspec.field(default_factory=list)
 
 
 class StreamFailed(Message, frozen=True):
@@ -131,4 +146,22 @@ def seen_thing(detection: Detection) -> SeenThing:
     """A detection on the wire: tenths of a pixel are enough."""
     box = detection.box
     corners: list[Any] = [round(each, 1) for each in (box.x1, box.y1, box.x2, box.y2)]
-    return SeenThing(label=detection.label, conf=round(detection.confidence, 4), bbox_xyxy=corners)
+    return SeenThing(
+        label=detection.label,
+        conf=round(detection.confidence, 4),
+        bbox_xyxy=corners,
+        track_id=detection.track_id,
+        zones=list(detection.zones),
+    )
+
+
+def zone_crossed(event: ZoneEvent, ts: datetime) -> ZoneCrossed:
+    """What happened at a zone, dated by the database's time."""
+    return ZoneCrossed(
+        type=event.kind.value,
+        zone=event.zone,
+        track_id=event.track_id,
+        label=event.label,
+        ts=ts,
+        stayed_s=round(event.stayed, 3),
+    )

@@ -14,7 +14,6 @@ FEWEST_POINTS, MOST_POINTS = 3, 64
 MOST_THRESHOLDS = 256
 LARGEST_ZONES = 16 << 10  # bytes of one camera's; a runner is told of a thousand cameras in one answer
 LARGEST_THRESHOLDS = 8 << 10
-ALL_OTHERS = "*"  # among the labels of thresholds
 
 Part = Annotated[float, msgspec.Meta(ge=0, le=1)]
 EveryN = Annotated[int, msgspec.Meta(ge=1, le=1000)]

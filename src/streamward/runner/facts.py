@@ -46,13 +46,6 @@ class LoopFilterSkipped:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HardwareNotUsed:
-    """A device that was to decode cannot, or a decoder on it failed: the processor decodes, and cameras go on."""
-
-    error: StreamwardError
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSwapped:
     """Another version of a model looks at its cameras, from one frame to the next."""
 
@@ -65,15 +58,6 @@ class ModelNotSwapped:
     """Another version of a model is of no use, and the one before goes on."""
 
     detector: str
-    error: StreamwardError
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DetectorGivenUp:
-    """A Worker ends because a detector does not come back; a camera that is to blame gets one of its own."""
-
-    camera_id: CameraId
-    is_to_blame: bool
     error: StreamwardError
 
 

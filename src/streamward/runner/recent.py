@@ -8,13 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from streamward.model.detection import Detections
 from streamward.model.errors import StreamwardError
 from streamward.model.ids import CameraId
 from streamward.model.stream_error import StreamFailure
 from streamward.model.video import VideoCodec
 from streamward.runtime.aside import aside
 from streamward.vision.camera import CameraListener
+from streamward.vision.detections import NOTHING, Detections
 from streamward.vision.lane import ArrivedUnit
 from streamward.vision.ring import Ring
 from streamward.vision.watchdog import Seen, ShownFrame, StatusUpdate
@@ -77,7 +77,7 @@ class Recent:
     async def snapshot(self, camera_id: CameraId, *, has_boxes: bool) -> bytes:
         """The newest picture as JPEG, or with boxes that in which they were seen; raises NothingToShow."""
         codec, units = self._latest(camera_id, BOXES_FOR)
-        boxes: Detections = ()
+        boxes = NOTHING
         seen = self._kept[camera_id].seen if has_boxes else None
         if seen is not None and units[0].arrived_at <= seen.arrived_at:
             boxes = seen.detections

@@ -2,21 +2,22 @@
 
     thread ─ doing(camera) ─→ … crashes here … ─→ the reader sees the name of that camera
 
-A decoder or a detector that crashes takes its process along, and nobody in it can say any more which camera it was. So
-each thread writes a name down before, and wipes it out after; the kernel keeps the page for the reader however the
-writer ends. Writing takes microseconds and no system call. What is read while the writer lives may be half written, and
-of more names at a time than there are slots the later ones are not written.
+A decoder that crashes takes its process along, and nobody in it can say any more which camera it was. So each thread
+writes a name down before, and wipes it out after; the kernel keeps the page for the reader however the writer ends.
+Writing takes microseconds and no system call. What is read while the writer lives may be half written, and of
+more threads than there are slots the later ones write nothing.
 """
 
 import contextlib
+import itertools
 import mmap
 import os
-from collections import deque
+import threading
 from collections.abc import Iterator
 from typing import Self
 
 LONGEST = 64  # bytes of a name, as of any id
-SLOTS = 63  # names at a time
+SLOTS = 63  # threads
 
 _SLOT = LONGEST + 1  # its length, then the name
 _SIZE = 4096
@@ -27,7 +28,8 @@ class Board:
 
     def __init__(self, page: mmap.mmap) -> None:
         self._page = page
-        self._free = deque(range(0, SLOTS * _SLOT, _SLOT))  # where nothing is written
+        self._free = itertools.count()
+        self._own = threading.local()
 
     @classmethod
     def over(cls, file: int) -> Self:
@@ -39,10 +41,9 @@ class Board:
 
     @contextlib.contextmanager
     def doing(self, name: str) -> Iterator[None]:
-        """Within, this thread is at work on that."""
-        try:
-            at = self._free.pop()
-        except IndexError:
+        """Within, this thread is at work on that; not twice at once."""
+        at = self._slot()
+        if at is None:
             yield
             return
         content = name.encode()[:LONGEST]
@@ -52,7 +53,6 @@ class Board:
             yield
         finally:
             self._page[at] = 0
-            self._free.append(at)
 
     def names(self) -> list[str]:
         """What the threads are at work on, or were when they died."""
@@ -63,6 +63,14 @@ class Board:
     def close(self) -> None:
         """Lets go of the page."""
         self._page.close()
+
+    def _slot(self) -> int | None:
+        """Where this thread writes."""
+        if not hasattr(self._own, "at"):
+            number = next(self._free)
+            self._own.at = number * _SLOT if number < SLOTS else None
+        at: int | None = self._own.at
+        return at
 
 
 def new_page() -> int:

@@ -1,11 +1,10 @@
 """What finds things in pictures. A detector is any function of a picture; the pipeline fits the picture to it."""
 
-from dataclasses import dataclass, replace
-from math import isfinite
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from streamward.model.detection import Box, Detection, Detections
 from streamward.model.errors import StreamwardError
+from streamward.vision.detections import Detections
 
 
 class DetectorUnusable(StreamwardError):
@@ -18,17 +17,6 @@ class DetectorUnusable(StreamwardError):
 
     def __str__(self) -> str:
         return f"the detector {self.name} cannot be used: {self.why}"
-
-
-class AnswerUnusable(StreamwardError):
-    """A detector gave something back that is no detection."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
-
-    def __str__(self) -> str:
-        return f"the detector's answer cannot be used: {self.why}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +67,21 @@ class Remembering(Protocol):
         ...
 
 
+@runtime_checkable
+class Doubting(Protocol):
+    """A detector that also tells what it is hardly sure of, for cameras that want to hear of it."""
+
+    @property
+    def least_sure(self) -> float:
+        """From which confidence on it is believed, where nobody says otherwise."""
+        ...
+
+
+def least_sure(detector: Detector) -> float:
+    """How sure a detector must be of what it tells."""
+    return detector.least_sure if isinstance(detector, Doubting) else 0.0
+
+
 def for_camera(detector: Detector) -> Detector:
     """The detector that a camera is given: that of all, or one of its own."""
     return detector.for_camera() if isinstance(detector, Remembering) else detector
@@ -91,26 +94,4 @@ def shown_size(detector: Detector, sent: Size) -> Size:
 
 def enlarged(seen: Detections, *, shown: Size, sent: Size) -> Detections:
     """What was seen in a picture that was made smaller, in the pixels that the camera sent."""
-    x, y = sent.width / shown.width, sent.height / shown.height
-    return tuple(replace(each, box=each.box.scaled(x, y)) for each in seen)
-
-
-def checked(answer: Any) -> Detections:
-    """What somebody else's detector gave back, if it is what was asked for; raises AnswerUnusable."""
-    if not isinstance(answer, list | tuple):
-        raise AnswerUnusable(f"a {type(answer).__name__} instead of a list of detections")
-    for each in answer:
-        if not (isinstance(each, Detection) and isinstance(each.box, Box) and isinstance(each.label, str)):
-            raise AnswerUnusable(f"a {type(each).__name__} instead of a detection with a label and a box")
-    return tuple(map(_plain, answer))
-
-
-def _plain(seen: Detection) -> Detection:
-    """The same with numbers of our own: detectors tend to give those of their libraries."""
-    try:
-        confidence, *corners = map(float, (seen.confidence, seen.box.x1, seen.box.y1, seen.box.x2, seen.box.y2))
-    except (TypeError, ValueError) as error:
-        raise AnswerUnusable("a detection whose confidence or box is not made of numbers") from error
-    if not all(map(isfinite, (confidence, *corners))):
-        raise AnswerUnusable("a detection whose confidence or box is not finite")
-    return Detection(seen.label, confidence, Box(*corners))
+    return seen.scaled(sent.width / shown.width, sent.height / shown.height)

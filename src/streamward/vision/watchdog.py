@@ -9,10 +9,11 @@ Hooks are called in the event loop, in the order in which things happened to one
 from dataclasses import dataclass
 from typing import Protocol
 
-from streamward.model.detection import Detections
 from streamward.model.ids import CameraId
 from streamward.model.status import StreamState
 from streamward.model.stream_error import StreamErrorCode
+from streamward.model.zone import ZoneEvent
+from streamward.vision.detections import Detections
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +35,7 @@ class Seen:
     detections: Detections
     inference_s: float
     picture: int  # a sum over what the detector was shown: the same for the same picture
+    zone_events: tuple[ZoneEvent, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,17 +1,16 @@
 """Where in a camera's picture things count.
 
 A thing is where it stands: at its foot, the middle of its box's lower edge, for a zone is drawn on the ground and not
-in the air. Feet below the picture count as being on its lower edge.
+in the air. Feet are in parts of the picture; those below it count as being on its lower edge.
 
 Zones that leave out take away what stands in any of them. If there are others, only what stands in one of these is
-left. A camera without zones reports everything.
+reported. A camera without zones reports everything.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from streamward.model.detection import Detection, Detections
 from streamward.model.zone import Point, Zone
-from streamward.vision.detector import Size
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,28 +19,31 @@ class Zones:
 
     every: tuple[Zone, ...] = ()
 
-    def admit(self, seen: Detections, size: Size) -> Detections:
-        """What of it counts; boxes are in pixels of a picture of that size."""
-        if not self.every:
-            return seen
-        return tuple(each for each in seen if self.counts(_foot(each, size)))
+    def leave_out(self, foot: Point) -> bool:
+        """Whether nobody is to hear of what stands there."""
+        return any(zone.leaves_out and zone.holds(_within(foot)) for zone in self.every)
 
-    def names(self, seen: Detection, size: Size) -> tuple[str, ...]:
-        """The zones in which a thing stands, in the order in which they were given."""
-        foot = _foot(seen, size)
-        return tuple(zone.name for zone in self.every if zone.holds(foot))
+    def names(self, foot: Point) -> tuple[str, ...]:
+        """The zones in which it stands, in the order in which they were given; those that leave out have no say."""
+        return tuple(zone.name for zone in self._wanted if zone.holds(_within(foot)))
 
     def counts(self, foot: Point) -> bool:
         """Whether what stands there is reported."""
-        if any(zone.leaves_out and zone.holds(foot) for zone in self.every):
-            return False
-        wanted = [zone for zone in self.every if not zone.leaves_out]
-        return not wanted or any(zone.holds(foot) for zone in wanted)
+        return not self.leave_out(foot) and (not self._wanted or bool(self.names(foot)))
+
+    @property
+    def dwells(self) -> Mapping[str, float]:
+        """After how many seconds somebody who stays is told, by the zone's name."""
+        return {zone.name: zone.dwell_s for zone in self._wanted if zone.dwell_s is not None}
+
+    @property
+    def _wanted(self) -> tuple[Zone, ...]:
+        return tuple(zone for zone in self.every if not zone.leaves_out)
 
 
 EVERYWHERE = Zones()
 
 
-def _foot(seen: Detection, size: Size) -> Point:
-    x, y = seen.box.foot
-    return min(1.0, max(0.0, x / size.width)), min(1.0, max(0.0, y / size.height))
+def _within(foot: Point) -> Point:
+    x, y = foot
+    return min(1.0, max(0.0, x)), min(1.0, max(0.0, y))

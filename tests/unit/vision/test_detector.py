@@ -2,19 +2,11 @@
 
 from typing import Any
 
-import numpy as np
 import pytest
 
-from streamward.model.detection import Box, Detection, Detections
-from streamward.vision.detector import (
-    AnswerUnusable,
-    DetectorUnusable,
-    Size,
-    checked,
-    enlarged,
-    for_camera,
-    shown_size,
-)
+from streamward.model.detection import Box, Detection
+from streamward.vision.detections import NOTHING, Detections
+from streamward.vision.detector import DetectorUnusable, Size, enlarged, for_camera, least_sure, shown_size
 
 
 class Eye:
@@ -26,7 +18,7 @@ class Eye:
         self.keeps_shape = keeps_shape
 
     def detect(self, _image: Any) -> Detections:
-        return ()
+        return NOTHING
 
 
 class Remembering(Eye):
@@ -50,32 +42,16 @@ def test_a_detector_that_remembers_is_another_one_for_each_camera():
 
 
 def test_what_was_seen_small_is_told_large():
-    seen = (Detection("car", 0.9, Box(10, 20, 30, 40)),)
-    assert enlarged(seen, shown=Size(320, 180), sent=Size(1280, 720)) == (Detection("car", 0.9, Box(40, 80, 120, 160)),)
+    seen = Detections.of([Detection("car", 0.9, Box(10, 20, 30, 40))])
+    (large,) = enlarged(seen, shown=Size(320, 180), sent=Size(1280, 720))
+    assert large == Detection("car", 0.9, Box(40, 80, 120, 160))
 
 
-def test_what_others_found_is_taken_in_numbers_of_our_own():
-    confidence: Any = np.float32(0.5)
-    corner: Any = np.int64(3)
-    (seen,) = checked([Detection("car", confidence, Box(1, 2, corner, 4))])
-    assert seen == Detection("car", 0.5, Box(1.0, 2.0, 3.0, 4.0))
-    assert {type(each) for each in (seen.confidence, seen.box.x2)} == {float}
+def test_a_detector_says_from_when_on_it_is_believed():
+    class Doubting(Eye):
+        least_sure = 0.4
 
-
-@pytest.mark.parametrize(
-    ("answer", "why"),
-    [
-        (None, "a NoneType instead of a list of detections"),
-        (["car"], "a str instead of a detection with a label and a box"),
-        ([Detection("car", 0.5, (1, 2, 3, 4))], "a Detection instead of a detection with a label and a box"),  # type: ignore[arg-type]
-        ([Detection("car", "sure", Box(1, 2, 3, 4))], "whose confidence or box is not made of numbers"),  # type: ignore[arg-type]
-        ([Detection("car", float("nan"), Box(1, 2, 3, 4))], "whose confidence or box is not finite"),
-        ([Detection("car", 0.5, Box(1, 2, float("inf"), 4))], "whose confidence or box is not finite"),
-    ],
-)
-def test_what_is_no_detection_is_refused_in_one_sentence(answer, why):
-    with pytest.raises(AnswerUnusable, match=f"^the detector's answer cannot be used: .*{why}"):
-        checked(answer)
+    assert (least_sure(Eye()), least_sure(Doubting())) == (0.0, 0.4)
 
 
 def test_a_detector_that_cannot_be_had_says_which_and_why():

@@ -1,6 +1,7 @@
 """What a Worker says of a camera that it takes over, and what it keeps to itself."""
 
 from streamward.model.ids import CameraId
+from streamward.vision.detections import NOTHING
 from streamward.vision.speech import KEPT_FOR, MOST_KEPT, Speech
 from streamward.vision.watchdog import Seen
 
@@ -8,7 +9,7 @@ from streamward.vision.watchdog import Seen
 def seen(arrived_at: float) -> Seen:
     frame = round(arrived_at * 10)
     return Seen(
-        camera_id=CameraId("cam-1"), frame=frame, arrived_at=arrived_at, detections=(), inference_s=0.0, picture=0
+        camera_id=CameraId("cam-1"), frame=frame, arrived_at=arrived_at, detections=NOTHING, inference_s=0.0, picture=0
     )
 
 

@@ -10,7 +10,7 @@ import time
 from typing import Any, NamedTuple
 
 from streamward.drivers.detectors.colour import ColourDetector
-from streamward.model.detection import Box, Detection, Detections
+from streamward.model.detection import Box, Detection
 from streamward.nvr import mark
 from streamward.runtime.clock import SystemClock
 
@@ -39,18 +39,18 @@ class Marked:
         self._eyes = ColourDetector()
         self._clock = SystemClock()
 
-    def detect(self, image: Any) -> Detections:
+    def detect(self, image: Any) -> list[Detection]:
         """What the built-in detector sees, and the mark."""
         found = self._eyes.detect(image)
         scene, loop_frame = mark.read(image) or (0, -1)
         looked_at = round(self._clock.boot() * 1_000_000)
-        return (*found, Detection(f"{_KIND}.{scene}.{loop_frame}.{looked_at}", 1.0, _NOWHERE))
+        return [*found, Detection(f"{_KIND}.{scene}.{loop_frame}.{looked_at}", 1.0, _NOWHERE)]
 
 
 class Slow(Marked):
     """A model that is far too slow for its cameras (S0-103)."""
 
-    def detect(self, image: Any) -> Detections:
+    def detect(self, image: Any) -> list[Detection]:
         """The same, after a while."""
         time.sleep(SLOW_FOR)
         return super().detect(image)

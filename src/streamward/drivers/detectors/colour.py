@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamward.drivers.detectors.blobs import blobs
-from streamward.model.detection import Detection, Detections
+from streamward.model.detection import Detection
+from streamward.vision.detections import Detections
 from streamward.vision.detector import Size
 
 LABELS = ("person", "car", "bicycle")  # red, green, blue
@@ -29,7 +30,7 @@ class ColourDetector:
         is_red = red == strongest
         is_green = ~is_red & (green == strongest)
         masks = (is_red, is_green, ~(is_red | is_green))
-        return tuple(
+        return Detections.of(
             Detection(label, round(pixels / box.area, 3), box)
             for label, mask in zip(LABELS, masks, strict=True)
             for box, pixels in blobs(vivid & mask, smallest=_SMALLEST)

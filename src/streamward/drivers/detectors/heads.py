@@ -16,10 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from streamward.model.detection import Box, Detection, Detections
-from streamward.vision.detector import AnswerUnusable, Size
+from streamward.vision.detections import AnswerUnusable, Detections, overlaps
+from streamward.vision.detector import Size
 
-LEAST_SURE = 0.4  # what a model is less sure of is not told
+LEAST_SURE = 0.4  # from which on a model is believed
+FLOOR = 0.1  # what it is less sure of is not even told to who asks for more
 MOST = 300  # things in one picture
 LONGEST_LABEL = 64  # characters
 STRIDES = (8, 16, 32)  # of faces
@@ -86,20 +87,19 @@ def faces(outputs: Mapping[str, Numbers], size: Size) -> Found:
     return Found(np.concatenate(boxes), every, np.zeros(len(every), int))
 
 
-def told(found: Found, labels: Labels, shown: Size, *, least_sure: float = LEAST_SURE) -> Detections:
-    """What to tell of it: what it is sure of, each thing once, cut at the picture's edges."""
+def told(found: Found, labels: Labels, shown: Size) -> Detections:
+    """What to tell of it: each thing once, cut at the picture's edges."""
     if not all(bool(np.isfinite(each).all()) for each in found):
         raise AnswerUnusable("numbers that are not finite")
-    places = np.flatnonzero(found.scores >= least_sure)
+    places = np.flatnonzero(found.scores >= FLOOR)
     places = places[np.argsort(-found.scores[places], kind="stable")][:MOST]
     sure = Found(found.boxes[places], found.scores[places], found.classes[places].astype(int))
     edges = np.array([shown.width, shown.height] * 2, np.float32)
-    boxes = np.clip(sure.boxes, 0, edges)
-    return tuple(
-        Detection(labels.get(int(sure.classes[row]), f"class {sure.classes[row]}"), float(sure.scores[row]), box)
-        for row in _apart(sure)
-        if (box := Box(*map(float, boxes[row]))).area > 0
-    )
+    rows = _apart(sure)
+    boxes = np.clip(sure.boxes[rows], 0, edges).astype(float)
+    names = tuple(labels.get(each, f"class {each}") for each in sure.classes[rows].tolist())
+    seen = Detections(boxes, sure.scores[rows].astype(float), names)
+    return seen.where((boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1]))
 
 
 def label(text: object) -> str:
@@ -110,14 +110,11 @@ def label(text: object) -> str:
 def _apart(found: Found) -> list[int]:
     """The rows that are left when of things of one class that overlap the surest stays; rows come by their score."""
     left: list[int] = []
-    areas = np.prod(np.maximum(found.boxes[:, 2:] - found.boxes[:, :2], 0), axis=1)
     waiting = np.arange(len(found.scores))
     while len(waiting):
         first, waiting = waiting[0], waiting[1:]
         left.append(int(first))
-        lower = np.minimum(found.boxes[first, 2:], found.boxes[waiting, 2:])
-        shared = np.prod(np.maximum(lower - np.maximum(found.boxes[first, :2], found.boxes[waiting, :2]), 0), axis=1)
-        is_same = shared > _SAME * np.maximum(areas[first] + areas[waiting] - shared, 1e-9)
+        is_same = overlaps(found.boxes[[first]], found.boxes[waiting])[0] > _SAME
         waiting = waiting[~(is_same & (found.classes[waiting] == found.classes[first]))]
     return left
 

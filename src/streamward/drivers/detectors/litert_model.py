@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from streamward.drivers.detectors import heads
 from streamward.drivers.detectors.heads import Labels
 from streamward.drivers.detectors.refusal import ModelRefused
-from streamward.model.detection import Detections
-from streamward.vision.detector import AnswerUnusable, Size
+from streamward.vision.detections import AnswerUnusable, Detections
+from streamward.vision.detector import Size
 
 _MARK = b"TFL3"  # from the fifth byte on
 _LARGEST = 4096  # pixels across or down
@@ -45,6 +45,10 @@ class LiteRtDetector:
         if len(self._taken) != 4:
             raise ModelRefused(f"it has {len(self._taken)} outputs, not boxes, classes, scores and how many")
         self._labels = _labels(content)
+
+    @property
+    def least_sure(self) -> float:
+        return heads.LEAST_SURE
 
     def detect(self, image: NDArray[Any]) -> Detections:
         """What it sees."""

@@ -22,13 +22,12 @@ from typing import Any, TypeVar
 
 from streamward.drivers.detectors import model_file
 from streamward.drivers.detectors.colour import ColourDetector
-from streamward.drivers.detectors.columns import from_columns, is_columnar
 from streamward.drivers.detectors.model_file import Model, Stamp
 from streamward.drivers.detectors.refusal import ModelRefused
 from streamward.drivers.null import NullDetector
-from streamward.model.detection import Detections
 from streamward.protocol.shards import ModelsAt
-from streamward.vision.detector import Detector, DetectorUnusable, NewVersion, Size, checked
+from streamward.vision.detections import Detections, checked
+from streamward.vision.detector import Detector, DetectorUnusable, NewVersion, Size
 
 T = TypeVar("T")
 
@@ -48,6 +47,7 @@ class FunctionDetector:
             raise DetectorUnusable(name, "it is neither a function nor has it one named detect")
         self.size = _size(name, getattr(made, "size", DEFAULT_SIZE))
         self.keeps_shape = getattr(made, "keeps_shape", False) is True
+        self.least_sure = _least_sure(name, getattr(made, "least_sure", 0.0))
         self._name = name
         self._made = made
         self._detect: Callable[[Any], Any] = detect
@@ -59,8 +59,7 @@ class FunctionDetector:
 
     def detect(self, image: Any) -> Detections:
         """What it sees; raises AnswerUnusable, and whatever the function raises."""
-        answer = self._detect(image)
-        return checked(from_columns(answer) if is_columnar(answer) else answer)
+        return checked(self._detect(image))
 
 
 class ModelDetector(FunctionDetector):
@@ -195,6 +194,12 @@ def _sentence(error: Exception) -> str:
         return f"it needs {package}, which is not installed: install streamward[{_EXTRAS[package]}]"
     first_line = str(error).partition("\n")[0]
     return f"{type(error).__name__}: {first_line}"
+
+
+def _least_sure(name: str, least: Any) -> float:
+    if not (isinstance(least, int | float) and 0 <= least <= 1):
+        raise DetectorUnusable(name, "its least_sure is not a number from 0 to 1")
+    return float(least)
 
 
 def _size(name: str, size: Any) -> Size:

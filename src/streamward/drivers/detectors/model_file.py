@@ -18,7 +18,9 @@ from streamward.drivers.detectors import bundle, manifest, trial
 from streamward.drivers.detectors.refusal import ModelRefused
 from streamward.drivers.pictures import PictureUnusable, picture_in
 from streamward.protocol.shards import ModelsAt
-from streamward.vision.detector import AnswerUnusable, Detector, Size, shown_size
+from streamward.vision.detections import AnswerUnusable
+from streamward.vision.detector import Detector, Size, least_sure, shown_size
+from streamward.vision.sight import believed
 
 SUFFIXES = (bundle.SUFFIX, ".onnx", ".tflite")  # that names are looked up with, in this order
 LARGEST = 576 << 20  # bytes; a bundle holds more than its model
@@ -130,12 +132,12 @@ def judge(detector: Detector, model: Model) -> None:
     """Shows it a picture, its own if it has one; raises ModelRefused if its answer is not what it should be."""
     try:
         frame = _Ramp() if model.picture is None else picture_in(model.picture)
-        seen = detector.detect(frame.fitted(shown_size(detector, frame.size)))
+        seen = believed(detector.detect(frame.fitted(shown_size(detector, frame.size))), least_sure(detector))
     except AnswerUnusable as error:
         raise ModelRefused(f"shown a picture, it gives {error.why}") from error
     except PictureUnusable as error:
         raise ModelRefused(f"the picture to try it on: {error.why}") from error
-    missing = sorted(set(model.labels) - {each.label for each in seen})
+    missing = sorted(set(model.labels) - set(seen.labels))
     if missing:
         raise ModelRefused(f"in its own picture it finds no {' and no '.join(missing)}")
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamward.drivers.detectors.blobs import blobs
-from streamward.model.detection import Box, Detection, Detections
+from streamward.model.detection import Box, Detection
+from streamward.vision.detections import NOTHING, Detections
 from streamward.vision.detector import Size
 
 LABEL = "motion"
@@ -38,13 +39,13 @@ class MotionDetector:
         cells = _means(image)
         if self._background is None or self._background.shape != cells.shape:
             self._background = cells
-            return ()
+            return NOTHING
         mask = np.abs(cells - self._background).max(axis=2) > _DIFFERENT
         is_new_scene = mask.mean() > _SCENE_CHANGED
         self._background = cells if is_new_scene else self._background + _LEARNT * (cells - self._background)
         if is_new_scene:
-            return ()
-        return tuple(
+            return NOTHING
+        return Detections.of(
             Detection(
                 LABEL, round(count / box.area, 3), Box(*(edge * _CELL for edge in (box.x1, box.y1, box.x2, box.y2)))
             )

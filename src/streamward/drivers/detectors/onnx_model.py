@@ -16,7 +16,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as ort
 from streamward.drivers.detectors import heads, onnx_file
 from streamward.drivers.detectors.heads import Found, Labels, Numbers
 from streamward.drivers.detectors.refusal import ModelRefused
-from streamward.model.detection import Detections
+from streamward.vision.detections import Detections
 from streamward.vision.detector import Size
 
 ROOM = Size(640, 640)  # for models that take any size
@@ -45,6 +45,7 @@ class OnnxDetector:
         self._is_faces = f"cls_{heads.STRIDES[0]}" in self._names
         self._head = self._chosen()
         self.size = self._input.size or ROOM
+        self.least_sure = _LEAST_FACE if self._is_faces else heads.LEAST_SURE
 
     def detect(self, image: NDArray[Any]) -> Detections:
         """What it sees."""
@@ -54,7 +55,7 @@ class OnnxDetector:
         outputs = self._session.run(self._names, {self._input.name: given})
         found = self._head(dict(zip(self._names, outputs, strict=True)), room)
         if self._is_faces:
-            return heads.told(found, {0: "face"}, shown, least_sure=_LEAST_FACE)
+            return heads.told(found, {0: "face"}, shown)
         return heads.told(found, self._labels, shown)
 
     def _chosen(self) -> Head:

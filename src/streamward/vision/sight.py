@@ -1,0 +1,68 @@
+"""From what a detector found to what is told of one camera.
+
+    found ─sure enough→ ─not where nobody is to hear of it→ followed ─in which zones→ told
+                                                                └─ entered, stayed, left
+
+Everything outside of the zones that leave out is followed, also where it is not reported: who comes into a zone has the
+number that it had before, and who goes out of it is seen to go.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from streamward.model.zone import Point, ZoneEvent
+from streamward.vision.detections import Detections
+from streamward.vision.detector import Size
+from streamward.vision.presence import Presence
+from streamward.vision.tracking import Tracker
+from streamward.vision.zones import Zones
+
+OTHERS = "*"  # the threshold of all labels that have none of their own
+
+
+@dataclass(frozen=True, slots=True)
+class Sighted:
+    """What is told of one look."""
+
+    detections: Detections
+    zone_events: tuple[ZoneEvent, ...] = ()
+
+
+class Sight:
+    """One camera; looks come in the order of time."""
+
+    def __init__(self, zones: Zones, thresholds: Mapping[str, float]) -> None:
+        self._zones = zones
+        self._thresholds = thresholds
+        self._tracker = Tracker()
+        self._presence = Presence(zones.dwells)
+
+    def look(self, found: Detections, size: Size, at: float, *, least_sure: float) -> Sighted:
+        """What is told of what was found in a picture of that size; boxes stay in its pixels."""
+        sure = believed(found, least_sure, self._thresholds)
+        feet = _feet(sure, size)
+        heard = np.array([not self._zones.leave_out(foot) for foot in feet], bool)
+        sure = sure.where(heard)
+        feet = _feet(sure, size)
+        seen = replace(
+            sure,
+            track_ids=self._tracker.follow(sure.scaled(1 / size.width, 1 / size.height), at),
+            zones=tuple(map(self._zones.names, feet)),
+        )
+        events = self._presence.look(seen, self._tracker.track_ids, at)
+        return Sighted(seen.where(np.array([self._zones.counts(foot) for foot in feet], bool)), events)
+
+
+def believed(found: Detections, least_sure: float, thresholds: Mapping[str, float] | None = None) -> Detections:
+    """What is sure enough, as a camera says for each label, for all others, or else the detector for all."""
+    asked = thresholds or {}
+    least = asked.get(OTHERS, least_sure)
+    return found.where(found.confidence >= [asked.get(label, least) for label in found.labels])
+
+
+def _feet(seen: Detections, size: Size) -> list[Point]:
+    """Where each stands, in parts of the picture."""
+    x, y = (seen.xyxy[:, 0] + seen.xyxy[:, 2]) / 2 / size.width, seen.xyxy[:, 3] / size.height
+    return list(zip(x.tolist(), y.tolist(), strict=True))

@@ -1,0 +1,139 @@
+"""Which thing of one picture is which of the pictures before: numbers that stay, also when one is missed for a while.
+
+    tracks ─where each would be by now→ boxes ─matched with what was found, best overlap first→ the same number
+                                                            └─ nobody's: a new number
+
+Three rounds, each with what the one before left over: things of one label whose boxes overlap; things of one label that
+are near and of a like size, for a small thing may move by more than its width between two looks; things in one place of
+which the detector changed its mind. A track that was not found is kept for a while, by time and by looks, so that it
+outlives a missed picture also where looks are seconds apart.
+
+Boxes are in parts of the picture's width and height: a camera whose picture changes its size goes on.
+Not guaranteed: that two things that pass each other are never exchanged. Only boxes are compared, not what is in them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamward.vision.detections import Detections, Mask, Numbers, overlaps
+
+KEPT_FOR = 2.0  # seconds without being found, and
+KEPT_LOOKS = 3  # so many looks: then a track is over
+LONGEST_KEPT = 30.0  # seconds, however few looks there were
+MOST = 512  # tracks of one camera; those that were not found for the longest give way
+_LEAST_OVERLAP = 0.2
+_SAME_PLACE = 0.6  # overlap of things that are one, though the detector calls them differently
+_NEAR = 3.5  # widths or heights
+_ALIKE = 1.5  # times as wide or high at most
+_FORESEEN = 1.0  # seconds for which a track is thought to go on as it went
+_FRESH = 0.5  # how much of a new measurement is believed
+
+
+@dataclass(slots=True)
+class Track:
+    """One thing that is followed."""
+
+    track_id: int
+    label: str
+    box: Numbers
+    seen_at: float
+    speed: Numbers = field(default_factory=lambda: np.zeros(2))  # parts of the picture a second
+    missed: int = 0  # looks since
+
+    def expected(self, at: float) -> Numbers:
+        """Where it would be by then."""
+        ahead = self.speed * min(at - self.seen_at, _FORESEEN)
+        expected: Numbers = self.box + np.tile(ahead, 2)
+        return expected
+
+    def found(self, label: str, box: Numbers, at: float) -> None:
+        """It is there."""
+        passed = at - self.seen_at
+        if passed > 0:
+            moved = (_middles(box[None]) - _middles(self.box[None]))[0] / passed
+            self.speed = _FRESH * moved + (1 - _FRESH) * self.speed
+        self.label, self.box, self.seen_at, self.missed = label, box, at, 0
+
+    def is_over(self, at: float) -> bool:
+        away = at - self.seen_at
+        return away > LONGEST_KEPT or (away > KEPT_FOR and self.missed >= KEPT_LOOKS)
+
+
+class Tracker:
+    """One camera's tracks. Looks come in the order of time; numbers begin at 1 and are never given twice."""
+
+    def __init__(self) -> None:
+        self._tracks: list[Track] = []
+        self._given = 0
+
+    @property
+    def track_ids(self) -> frozenset[int]:
+        """What is followed, found at the last look or not."""
+        return frozenset(track.track_id for track in self._tracks)
+
+    def follow(self, seen: Detections, at: float) -> tuple[int, ...]:
+        """The number of each thing that was seen."""
+        self._tracks = [track for track in self._tracks if not track.is_over(at)]
+        rows: dict[int, Track] = {}
+        if self._tracks and len(seen):
+            rows = {row: self._tracks[place] for place, row in self._matched(seen, at)}
+        for track in self._tracks:
+            track.missed += 1
+        for row, (label, box) in enumerate(zip(seen.labels, seen.xyxy, strict=True)):
+            if row not in rows:
+                self._given += 1
+                self._tracks.append(Track(self._given, label, box, at))
+                rows[row] = self._tracks[-1]
+            rows[row].found(label, box, at)
+        self._make_room()
+        return tuple(rows[row].track_id for row in range(len(seen)))
+
+    def _matched(self, seen: Detections, at: float) -> list[tuple[int, int]]:
+        """Pairs of a track's place and a row."""
+        expected = np.array([track.expected(at) for track in self._tracks])
+        is_same = np.array([[track.label == label for label in seen.labels] for track in self._tracks])
+        overlap = overlaps(expected, seen.xyxy)
+        last = np.array([track.box for track in self._tracks])
+        nearness = np.maximum(_nearness(expected, seen.xyxy), _nearness(last, seen.xyxy))  # it may have turned round
+        pairs: list[tuple[int, int]] = []
+        for scores, may in (
+            (overlap, is_same & (overlap >= _LEAST_OVERLAP)),
+            (nearness, is_same & (nearness > 0)),
+            (overlap, overlap >= _SAME_PLACE),
+        ):
+            pairs += _best(scores, may, taken=pairs)
+        return pairs
+
+    def _make_room(self) -> None:
+        if len(self._tracks) > MOST:
+            self._tracks = sorted(self._tracks, key=lambda track: (track.seen_at, track.track_id))[-MOST:]
+
+
+def _best(scores: NDArray[np.float64], may: Mask, *, taken: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Pairs of those that may go together and are not taken, the best first; each is in one pair at most."""
+    places, rows = {place for place, _ in taken}, {row for _, row in taken}
+    pairs = []
+    for place, row in sorted(map(tuple, np.argwhere(may).tolist()), key=lambda pair: -scores[pair]):
+        if place not in places and row not in rows:
+            pairs.append((place, row))
+            places.add(place)
+            rows.add(row)
+    return pairs
+
+
+def _nearness(some: Numbers, others: Numbers) -> NDArray[np.float64]:
+    """From 1 for boxes around one middle to 0 for those that are too far away, or of another size."""
+    sizes, other_sizes = (np.maximum(boxes[:, 2:] - boxes[:, :2], 1e-6) for boxes in (some, others))
+    ratio = sizes[:, None] / other_sizes[None]
+    is_alike = ((ratio <= _ALIKE) & (ratio >= 1 / _ALIKE)).all(axis=2)
+    away = np.abs(_middles(some)[:, None] - _middles(others)[None]) / ((sizes[:, None] + other_sizes[None]) / 2)
+    nearness: NDArray[np.float64] = np.maximum(1 - away.max(axis=2) / _NEAR, 0) * is_alike
+    return nearness
+
+
+def _middles(boxes: Numbers) -> Numbers:
+    middles: Numbers = (boxes[:, :2] + boxes[:, 2:]) / 2
+    return middles
