@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from streamward.leases.holder import MOST_ASKED
 from streamward.model.zone import Zone
 from streamward.protocol import seeing
 from streamward.protocol.seeing import (
@@ -16,6 +17,9 @@ from streamward.protocol.seeing import (
     ZoneShape,
     ZoneShapes,
 )
+from streamward.protocol.shards import SHARD_SIZE
+from streamward.runtime.channel import LONGEST
+from streamward.runtime.http_client import LARGEST_ANSWER
 
 TRIANGLE = [(0.0, 0.5), (0.25, 0.5), (0.25, 1.0)]
 
@@ -91,3 +95,9 @@ def test_other_labels_and_numbers_are_refused(thresholds):
 def test_nobody_names_endless_labels():
     with pytest.raises(msgspec.ValidationError, match="length <= 256"):
         msgspec.convert({str(number): 0.5 for number in range(MOST_THRESHOLDS + 1)}, Thresholds)
+
+
+def test_what_cameras_say_fits_into_one_answer_and_one_shard_s_into_one_message_to_a_worker():
+    one = LARGEST_ZONES + LARGEST_THRESHOLDS + 4096  # where it is and what it logs in with
+    assert one * MOST_ASKED < LARGEST_ANSWER
+    assert one * SHARD_SIZE < LONGEST
