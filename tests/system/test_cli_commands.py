@@ -91,6 +91,37 @@ def test_how_a_camera_is_looked_at_is_changed(plane: ControlProcess) -> None:
     assert plane.command("cameras", "set", "vineyard-2", "--label", "floor").returncode == 2
 
 
+def test_where_things_count_is_named_shown_and_taken_away(plane: ControlProcess, tmp_path: Path) -> None:
+    road = {"name": "road", "points": [[0, 0], [1, 0], [1, 0.4]], "leaves_out": True}
+    yard = {"name": "yard", "points": [[0, 0.4], [1, 0.4], [1, 1], [0, 1]], "dwell_s": 30}
+    (tmp_path / "zones.json").write_text(json.dumps([road, yard], indent=2))
+    options = ("--zones", str(tmp_path / "zones.json"), "--threshold", "person=0.5", "--threshold", "*=0.25")
+    changed = done(plane.command("cameras", "set", "vineyard-3", *options, "--detect-every", "3"))
+    assert fact(changed, "zones") == "road (3 points, leaves out), yard (4 points, a stay told after 30 s)"
+    assert (fact(changed, "thresholds"), fact(changed, "looked at")) == (
+        "person 0.5, all others 0.25",
+        "one of 3 pictures",
+    )
+    typed = json.dumps([yard])
+    kept = told(plane.command("cameras", "set", "vineyard-3", "--zones", "-", "--json", typed=typed))
+    assert ([zone["name"] for zone in kept["zones"]], kept["detect_every_n_frames"]) == (["yard"], 3)
+    none = ("--zones", "none", "--threshold", "none", "--detect-every", "0")
+    bare = done(plane.command("cameras", "set", "vineyard-3", *none))
+    assert (fact(bare, "zones"), fact(bare, "looked at")) == ("everywhere", "each picture")
+    wrong = plane.command("cameras", "set", "vineyard-3", "--zones", "-", typed=json.dumps([yard, yard]))
+    assert (wrong.returncode, "two zones have the name yard" in wrong.stderr) == (2, True)
+
+
+def test_a_camera_is_added_with_its_zones(plane: ControlProcess) -> None:
+    typed = json.dumps([{"name": "gate", "points": [[0, 0], [1, 0], [1, 1]]}])
+    source = ("harbour", "rtsp://127.0.0.1:9/z", "--id", "new-3", "--disabled")
+    added = told(
+        plane.command("cameras", "add", *source, "--zones", "-", "--threshold", "dog=1", "--json", typed=typed)
+    )
+    assert (added["zones"][0]["name"], added["thresholds"]) == ("gate", {"dog": 1.0})
+    done(plane.command("cameras", "remove", "new-3", "--yes"))
+
+
 def test_a_password_is_read_from_standard_input_as_it_is(plane: ControlProcess) -> None:
     source = ("harbour", "rtsp://127.0.0.1:9/y", "--user", "ada", "--password-file", "-", "--id", "new-2")
     done(plane.command("cameras", "add", *source, typed=f"{PASSWORD}\n"))

@@ -7,6 +7,7 @@ import typer
 from streamward.cli import footage, transfer
 from streamward.cli.options import AsJson, IfMatch, Yes, confirm, group
 from streamward.cli.password import PasswordFile, User, check_url, read_password
+from streamward.cli.seeing import DetectEvery, Threshold, Zones, check_one_reader, in_words, seeing
 from streamward.model.video import DecodeMode
 
 app = group("Lists, adds, changes and removes cameras, and tells why one does not run.")
@@ -82,11 +83,16 @@ def add(
     detector: Detector = None,
     max_fps: MaxFps = None,
     decode: Decode = None,
+    detect_every: DetectEvery = None,
+    zones: Zones = None,
+    threshold: Threshold = None,
     label: Label = None,
     as_json: AsJson = False,
 ) -> None:
     """Add a camera to a site."""
     check_url(url)
+    check_one_reader(zones, password_file)
+    aspects = _aspects(detector, max_fps, decode, label) | seeing(zones, threshold, detect_every)
     password = read_password(user, password_file)
     from streamward.cli.connect import connect
     from streamward.cli.link import place
@@ -102,7 +108,7 @@ def add(
         password=None if password is None else ClearText(password),
         enabled=enabled is not False,
         do_not_process=process is False,
-        **_aspects(detector, max_fps, decode, label),
+        **aspects,
     )
     _print(connect().post(place("v1", "cameras"), message, CameraDetails), as_json=as_json)
 
@@ -122,13 +128,17 @@ def change(
     detector: Detector = None,
     max_fps: MaxFps = None,
     decode: Decode = None,
+    detect_every: DetectEvery = None,
+    zones: Zones = None,
+    threshold: Threshold = None,
     label: Label = None,
     if_match: IfMatch = None,
     as_json: AsJson = False,
 ) -> None:
     """Change a camera, and leave alone what is not named."""
     check_url(url, may_keep=True)
-    aspects = _aspects(detector, max_fps, decode, label)
+    check_one_reader(zones, password_file)
+    aspects = _aspects(detector, max_fps, decode, label) | seeing(zones, threshold, detect_every)
     if not aspects and all(each is None for each in (site, url, user, password_file, enabled, process)):
         raise typer.BadParameter("name what is to change: see `streamward cameras set --help`")
     password = read_password(user, password_file)
@@ -232,6 +242,7 @@ def _print(answer: Any, *, as_json: bool) -> None:
         ("detector", camera.detector or "the default one"),
         ("frames a second", camera.max_fps or "no limit"),
         ("decoded", camera.decode or "as the runner does"),
+        *in_words(camera),
         ("labels", [f"{name}={value}" for name, value in sorted(camera.labels.items())]),
         ("changed", camera.updated_at),
         ("etag", answer.etag),
