@@ -1,10 +1,17 @@
 """One camera's decoder, with pictures that PyAV encoded."""
 
+from dataclasses import replace
+from typing import Any
+
+import av
 import numpy as np
+import pytest
+from av.error import FFmpegError
 from numpy.typing import NDArray
 
 from streamward.drivers.decoder import DecodedFrame, Decoder
-from streamward.model.video import SkipLoopFilter, VideoCodec
+from streamward.drivers.hardware import NAMES, AvDevice, Hardware, HardwareUnusable
+from streamward.model.video import HardwareDecoding, SkipLoopFilter, VideoCodec
 from streamward.vision.lane import ArrivedUnit
 from tests.support.videos import a_video
 
@@ -36,3 +43,99 @@ def test_a_filter_that_is_skipped_where_no_other_picture_refers_to_changes_nothi
     units = a_video(moving(8), preset="veryfast")
     full, same = (pixels(units, skip) for skip in (SkipLoopFilter.NONE, SkipLoopFilter.NONREF))
     assert all(np.array_equal(one, other) for one, other in zip(full, same, strict=True))
+
+
+class FailingContext:
+    """Decodes so many units like the processor does, and then none."""
+
+    def __init__(self, codec: VideoCodec, *, after: int) -> None:
+        self._context: Any = av.CodecContext.create(NAMES[codec], "r")
+        self._left = after
+
+    def decode(self, packet: Any) -> list[av.VideoFrame]:
+        if self._left == 0:
+            raise FFmpegError(5, "the device is gone")
+        self._left -= 1
+        return list(self._context.decode(packet))
+
+
+class Card:
+    """A device of which each decoder does so many units; None: it has none."""
+
+    def __init__(self, after: int | None) -> None:
+        self.asked = 0
+        self._after = after
+
+    def opened(self, codec: VideoCodec) -> FailingContext:
+        self.asked += 1
+        if self._after is None:
+            raise HardwareUnusable("card", "it is not there")
+        return FailingContext(codec, after=self._after)
+
+
+class Told(list[HardwareUnusable]):
+    """What was said of a device."""
+
+    def tell(self, error: HardwareUnusable) -> None:
+        self.append(error)
+
+
+def on(card: Card, told: Told) -> Hardware:
+    return Hardware(card, told.tell)
+
+
+def sums(frames: list[DecodedFrame]) -> list[int]:
+    return [int(frame.fitted(frame.size).sum()) for frame in frames]
+
+
+@pytest.mark.parametrize("codec", VideoCodec)
+def test_without_the_device_the_processor_decodes_and_that_is_told_once(codec: VideoCodec):
+    units, card, told = a_video(moving(6), codec=codec), Card(None), Told()
+    hardware = on(card, told)
+    for _camera in range(3):
+        decoder = Decoder(codec, hardware=hardware)
+        assert sums(decoded(decoder, units)) == sums(decoded(Decoder(codec), units))
+        assert decoder.corrupt == 0
+    assert (len(told), card.asked) == (1, 1)
+
+
+@pytest.mark.parametrize("asked", [kind for kind in HardwareDecoding if kind is not HardwareDecoding.NONE])
+def test_real_devices_that_are_not_here_leave_pictures_as_they_were(asked: HardwareDecoding):
+    units, told = a_video(moving(6)), Told()
+    decoder = Decoder(VideoCodec.H264, hardware=Hardware(AvDevice(asked), told.tell))
+    assert sums(decoded(decoder, units)) == sums(decoded(Decoder(VideoCodec.H264), units))
+    assert len(told) <= 1  # none where there is such a device
+
+
+@pytest.mark.parametrize(("after", "lost"), [(0, 0), (1, 4), (3, 2), (5, 0), (7, 3)])
+def test_a_device_that_fails_in_mid_stream_is_followed_by_the_processor_from_the_next_keyframe(after: int, lost: int):
+    units, told = a_video(moving(15), gop=5), Told()
+    decoder = Decoder(VideoCodec.H264, hardware=on(Card(after), told))
+    frames = sums(decoded(decoder, units))
+    every = sums(decoded(Decoder(VideoCodec.H264), units))
+    assert frames == every[:after] + every[after + lost :]
+    assert (decoder.corrupt, decoder.is_waiting, len(told)) == (0, False, 1)
+    assert "the device is gone" in str(told[0])
+
+
+def test_a_picture_that_neither_can_read_is_corrupt_once_and_the_next_keyframe_is_shown():
+    units, told = a_video(moving(10), gop=5), Told()
+    spoilt = [replace(units[0], content=b"\0\0\0\1\x65garbage"), *units[1:]]
+    decoder = Decoder(VideoCodec.H264, hardware=on(Card(0), told))
+    assert len(decoded(decoder, spoilt)) == 5
+    assert (decoder.corrupt, len(told)) == (1, 1)
+
+
+def test_a_decoder_that_failed_on_a_device_leaves_that_to_others():
+    units, card, told = a_video(moving(6)), Card(3), Told()
+    hardware = on(card, told)
+    decoded(Decoder(VideoCodec.H264, hardware=hardware), units)
+    decoded(Decoder(VideoCodec.H264, hardware=hardware), units)
+    assert (card.asked, len(told)) == (2, 2)
+
+
+def test_a_device_that_works_is_all_that_decodes():
+    units, told = a_video(moving(6)), Told()
+    decoder = Decoder(VideoCodec.H264, hardware=on(Card(100), told))
+    assert sums(decoded(decoder, units)) == sums(decoded(Decoder(VideoCodec.H264), units))
+    assert not told

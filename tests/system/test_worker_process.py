@@ -92,6 +92,13 @@ def test_pictures_that_are_to_be_decoded_less_exactly_are_and_that_is_said_once(
         assert worker.log.count("loop.filter.skipped") == 1
 
 
+def test_a_device_that_is_not_here_keeps_no_camera_waiting_and_is_told_once(lab: Plant) -> None:
+    with lab.worker(lab.config(hardware="videotoolbox")) as worker:  # of Macs only
+        until(worker.is_ready)
+        until(lambda: worker.metric("hardware_decoding_failures_total") == 1)
+        assert worker.log.count("hardware.not.used") == 1
+
+
 def test_terminated_it_ends_at_once(lab: Plant) -> None:
     with lab.worker() as worker:
         assert worker.api.post("/terminate").status_code == 401

@@ -10,7 +10,7 @@ from streamward.cli.options import AsJson
 
 
 def run(*, as_json: AsJson = False) -> None:
-    """Check settings, folders, keys, database, clocks, broker, Redis, port and control plane, and say how to mend each.
+    """Check settings, folders, keys, database, clocks, servers, port and devices, and say how to mend each.
 
     Exits with 1 if something failed; warnings do not count.
     """
@@ -27,7 +27,7 @@ def run(*, as_json: AsJson = False) -> None:
 
 def examine() -> list[Any]:
     """Every finding; settings that cannot be read leave nothing else to look at."""
-    from streamward.cli.checks import database, files, network
+    from streamward.cli.checks import database, files, hardware, network
     from streamward.cli.checks.finding import failed, ok
     from streamward.settings import SettingsRefused, find
     from streamward.settings.sources import DEFAULT
@@ -49,6 +49,7 @@ def examine() -> list[Any]:
         network.redis,
         network.port,
         network.control,
+        hardware.decoding,
     ]
     for check in checks:
         found += _survived(check, settings.settings)

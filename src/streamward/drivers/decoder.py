@@ -8,12 +8,12 @@ import numpy as np
 from av.error import FFmpegError
 from av.video.reformatter import Interpolation, VideoReformatter
 
+from streamward.drivers.hardware import NAMES, Context, Hardware
 from streamward.drivers.null import NullDecoder
 from streamward.model.video import SkipLoopFilter, VideoCodec
 from streamward.vision.detector import Size
 
 _SCALING = Interpolation.AREA  # the mean of what becomes one pixel; cheaper than bilinear where pictures shrink
-_NAMES = {VideoCodec.H264: "h264", VideoCodec.H265: "hevc"}
 _SKIPPED = {SkipLoopFilter.NONE: "default", SkipLoopFilter.NONREF: "noref", SkipLoopFilter.ALL: "all"}
 
 
@@ -38,14 +38,21 @@ class DecodedFrame:
 
 
 class Decoder:
-    """One camera's decoder; begins with a keyframe, and again after whatever it could not read."""
+    """One camera's decoder; begins with a keyframe, and again after whatever it could not read.
 
-    def __init__(self, codec: VideoCodec, *, skip: SkipLoopFilter = SkipLoopFilter.NONE) -> None:
+    With hardware it begins there; once that fails, the processor goes on: with the picture in hand if that is a
+    keyframe, else with the next.
+    """
+
+    def __init__(
+        self, codec: VideoCodec, *, skip: SkipLoopFilter = SkipLoopFilter.NONE, hardware: Hardware | None = None
+    ) -> None:
         self.codec = codec
         self.is_waiting = True  # for a keyframe
         self.corrupt = 0  # units that could not be read, or only in part
         self._skip = skip
-        self._context = _context(codec, skip)
+        self._hardware = hardware  # until it fails
+        self._context: Context | None = None  # opened where it is used: some devices take their time
         self._reformatter = VideoReformatter()  # kept: its tables cost as much as the scaling of a frame
 
     def decode(self, content: bytes, *, is_keyframe: bool) -> Iterator[DecodedFrame]:
@@ -53,25 +60,48 @@ class Decoder:
         if self.is_waiting and not is_keyframe:
             return
         try:
-            frames = self._context.decode(av.Packet(content))
+            frames = self._frames(av.Packet(content), is_keyframe=is_keyframe)
         except FFmpegError:
             self.corrupt += 1
             self.is_waiting = True
-            self._context = _context(self.codec, self._skip)
+            self._context = None
             return
-        self.is_waiting = False
-        self.corrupt += any(frame.is_corrupt for frame in frames)  # it is shown with what could be made of it
         for frame in frames:
             yield DecodedFrame(frame, self._reformatter)
 
+    def _frames(self, packet: "av.Packet[Any]", *, is_keyframe: bool) -> list[av.VideoFrame]:
+        if self._context is None:
+            self._context = self._opened()
+        try:
+            frames = self._context.decode(packet)
+        except FFmpegError as error:
+            if self._hardware is None:
+                raise
+            self._hardware.failed(self.codec, error)
+            self._hardware = self._context = None
+            self.is_waiting = True
+            return self._frames(packet, is_keyframe=True) if is_keyframe else []
+        self.is_waiting = False
+        self.corrupt += any(frame.is_corrupt for frame in frames)  # it is shown with what could be made of it
+        return frames
 
-def decoder_for(codec: VideoCodec | None, *, skip: SkipLoopFilter = SkipLoopFilter.NONE) -> Decoder | NullDecoder:
+    def _opened(self) -> Context:
+        on_device = None if self._hardware is None else self._hardware.opened(self.codec)
+        if on_device is None:
+            self._hardware = None
+            return _context(self.codec, self._skip)
+        return on_device
+
+
+def decoder_for(
+    codec: VideoCodec | None, *, skip: SkipLoopFilter = SkipLoopFilter.NONE, hardware: Hardware | None = None
+) -> Decoder | NullDecoder:
     """A decoder of that codec; None: of pictures that are empty."""
-    return NullDecoder() if codec is None else Decoder(codec, skip=skip)
+    return NullDecoder() if codec is None else Decoder(codec, skip=skip, hardware=hardware)
 
 
 def _context(codec: VideoCodec, skip: SkipLoopFilter) -> av.VideoCodecContext:
-    context = av.CodecContext.create(_NAMES[codec], "r")
+    context = av.CodecContext.create(NAMES[codec], "r")
     assert isinstance(context, av.VideoCodecContext)
     context.thread_count = 1
     context.options = {"skip_loop_filter": _SKIPPED[skip]}

@@ -28,6 +28,17 @@ class SkipLoopFilter(StrEnum):
     ALL = "all"  # what is wrong grows from one keyframe to the next
 
 
+class HardwareDecoding(StrEnum):
+    """What decodes in the processor's place; devices by FFmpeg's names."""
+
+    NONE = "none"
+    AUTO = "auto"  # the first device that can be opened
+    VAAPI = "vaapi"
+    CUDA = "cuda"
+    QSV = "qsv"
+    VIDEOTOOLBOX = "videotoolbox"
+
+
 class PictureSize(NamedTuple):
     """Width and height as they are to be shown, in pixels."""
 

@@ -6,7 +6,7 @@ import msgspec
 
 from streamward.model import broker_url
 from streamward.model.secret import Secret
-from streamward.model.video import DecodeMode, SkipLoopFilter
+from streamward.model.video import DecodeMode, HardwareDecoding, SkipLoopFilter
 from streamward.protocol import seeing
 from streamward.protocol.events import DETECTIONS, STATUS
 from streamward.protocol.fields import ClearText, Id, Message, Version
@@ -138,6 +138,7 @@ class ShardConfig(Message, frozen=True):
     detector: DetectorName = "colour"
     decode: DecodeMode = DecodeMode.SAMPLED
     skip_loop_filter: SkipLoopFilter = SkipLoopFilter.NONE
+    hardware: HardwareDecoding = HardwareDecoding.NONE
     incarnation: Id | None = None
     tenant: Id | None = None  # of the cameras that will be added
     amqp: Broker = Broker()

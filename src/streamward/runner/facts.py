@@ -46,6 +46,13 @@ class LoopFilterSkipped:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HardwareNotUsed:
+    """A device that was to decode cannot, or a decoder on it failed: the processor decodes, and cameras go on."""
+
+    error: StreamwardError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSwapped:
     """Another version of a model looks at its cameras, from one frame to the next."""
 

@@ -6,7 +6,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 from streamward.model.status import StreamState
 from streamward.model.stream_error import StreamErrorCode
-from streamward.runner.facts import EventNotKept, LeasesRenewed, ModelNotSwapped, ModelSwapped
+from streamward.runner.facts import EventNotKept, HardwareNotUsed, LeasesRenewed, ModelNotSwapped, ModelSwapped
 from streamward.runtime.outbox import MessagesPublished, RecordsGaveWay
 from streamward.vision.stream import Condition
 
@@ -37,6 +37,7 @@ class WorkerMetrics:
         self._renewal = Gauge("lease_renew_rtt_seconds", "How long the last renewal took", registry=every)
         swaps = Counter("model_swaps", "Newer versions of models, by what became of them", ("result",), registry=every)
         self._swapped, self._not_swapped = swaps.labels("used"), swaps.labels("refused")
+        self._software = Counter("hardware_decoding_failures", "Devices that could not decode", registry=every)
         pipeline = Gauge("pipeline_fps", "Frames looked at a second", ("runner_id", "shard_id"), registry=every)
         self._pipeline = pipeline.labels(runner_id=runner_id, shard_id=shard_id)
 
@@ -85,6 +86,8 @@ class WorkerMetrics:
                 self._swapped.inc()
             case ModelNotSwapped():
                 self._not_swapped.inc()
+            case HardwareNotUsed():
+                self._software.inc()
             case LeasesRenewed(duration_ms=duration_ms):
                 self._renewal.set(duration_ms / 1000)
 

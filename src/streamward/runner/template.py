@@ -20,6 +20,7 @@ def template(settings: Settings, owner: Owner, secret: Secret) -> shards.ShardCo
         detector=settings.runner.detector,
         decode=settings.runner.decode,
         skip_loop_filter=settings.runner.skip_loop_filter,
+        hardware=settings.runner.hardware,
         clip_seconds=settings.runner.clip_s,
         clip_bytes=settings.runner.clip_mb << 20,
         api_secret=ClearText(secret),

@@ -32,6 +32,7 @@ from streamward.drivers.control_plane import ControlPlane
 from streamward.drivers.cutting import PyAvCutter
 from streamward.drivers.decoder import decoder_for
 from streamward.drivers.detectors.loading import Renewals, load_detector
+from streamward.drivers.hardware import AvDevice, Hardware, HardwareUnusable
 from streamward.drivers.key_pair import StoredIdentity
 from streamward.drivers.movement import PictureComparer
 from streamward.drivers.objects import open_store
@@ -43,7 +44,7 @@ from streamward.model.ids import CameraId, Incarnation, RunnerId
 from streamward.model.objects import MOST_STORED
 from streamward.model.secret import Secret
 from streamward.model.stream_error import StreamFailure
-from streamward.model.video import SkipLoopFilter
+from streamward.model.video import HardwareDecoding, SkipLoopFilter
 from streamward.protocol import shards
 from streamward.protocol.shards import ObjectsAt, ShardConfig, Source
 from streamward.protocol.worker_link import Began, WorkerExit
@@ -51,7 +52,7 @@ from streamward.runner.alone import Alone
 from streamward.runner.badge import Badge, GivenToken, ProvenToken, Speaker, owner_in
 from streamward.runner.dialing import Host
 from streamward.runner.ending import Ending
-from streamward.runner.facts import LeasesRenewed, LoopFilterSkipped, StreamEnded
+from streamward.runner.facts import HardwareNotUsed, LeasesRenewed, LoopFilterSkipped, StreamEnded
 from streamward.runner.fed_leases import FedLeases
 from streamward.runner.heir import Heir
 from streamward.runner.logins import ControlLogins, Logins, login_of
@@ -292,7 +293,7 @@ def _parts(shell: _Shell, sink: BusSink, recent: Recent) -> WorkerParts:
         clock=clock,
         detector=partial(load_detector, models=shell.config.models),
         newer=Renewals(shell.config.models).newer,
-        decoder=partial(decoder_for, skip=shell.config.skip_loop_filter),
+        decoder=partial(decoder_for, skip=shell.config.skip_loop_filter, hardware=_hardware(shell)),
         compare=PictureComparer,
         dial=dial,
         login=_login,
@@ -306,6 +307,18 @@ def _parts(shell: _Shell, sink: BusSink, recent: Recent) -> WorkerParts:
         board=shell.board,
         watchdogs=[recent],
     )
+
+
+def _hardware(shell: _Shell) -> Hardware | None:
+    asked, loop = shell.config.hardware, asyncio.get_running_loop()
+    if asked is HardwareDecoding.NONE:
+        return None
+
+    def tell(error: HardwareUnusable) -> None:
+        """Comes from the threads that decode."""
+        loop.call_soon_threadsafe(shell.journal.record, HardwareNotUsed(error=error))
+
+    return Hardware(AvDevice(asked), tell)
 
 
 def _login(source: Source) -> LoginId | None:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from streamward.model.video import DecodeMode, SkipLoopFilter
+from streamward.model.video import DecodeMode, HardwareDecoding, SkipLoopFilter
 from streamward.settings.part import Part
 
 
@@ -39,6 +39,13 @@ class RunnerSettings(Part):
             "none, those that no other refers to, or all"
         ),
     ] = SkipLoopFilter.NONE
+    hardware: Annotated[
+        HardwareDecoding,
+        Field(
+            description="What decodes in the processor's place, which takes over where that cannot: nothing, the first "
+            "device that can be opened, or one by FFmpeg's name"
+        ),
+    ] = HardwareDecoding.NONE
     clip_s: Annotated[
         float, Field(ge=0, le=60, description="Seconds of each camera that are kept, compressed, for clips; 0: none")
     ] = 30.0
