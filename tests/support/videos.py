@@ -1,5 +1,6 @@
 """What cameras send that is out of the ordinary, encoded by PyAV: depths, colours and sizes of every kind."""
 
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -7,7 +8,9 @@ import av
 import numpy as np
 from numpy.typing import NDArray
 
-from streamward.model.video import VideoCodec
+from streamward.model.video import PictureSize, VideoCodec
+from streamward.protocol.rtp.nal import join, split
+from streamward.protocol.rtp.parameter_sets import picture_size
 from streamward.vision.lane import ArrivedUnit
 
 LEFT, RIGHT = (200, 60, 40), (30, 70, 200)  # red, green and blue of a picture's halves
@@ -52,3 +55,38 @@ def a_video(
         ArrivedUnit(content=bytes(packet), is_keyframe=packet.is_keyframe, arrived_at=begins_at + number / FPS)
         for number, packet in enumerate(packets)
     ]
+
+
+def a_giant(codec: VideoCodec, size: PictureSize) -> ArrivedUnit:
+    """A small keyframe whose parameter sets say that it is so large: whoever believes them makes room for it."""
+    nals = [bytes(nal) for nal in split(a_video([halves(64, 64)], codec=codec)[0].content)]
+    place = next(place for place, nal in enumerate(nals) if picture_size(codec, nal) == (64, 64))
+    nals[place] = _resized_h264(size) if codec is VideoCodec.H264 else _resized_h265(nals[place], size)
+    assert picture_size(codec, nals[place]) == size
+    return ArrivedUnit(content=join(nals), is_keyframe=True, arrived_at=0.0)
+
+
+def _resized_h264(size: PictureSize) -> bytes:
+    """A sequence parameter set of its own, of the baseline profile."""
+    sides = _golomb(size.width // 16 - 1) + _golomb(size.height // 16 - 1)
+    return b"\x67" + _packed(f"{0x42003E:024b}" + "".join(map(_golomb, (0, 0, 2, 1))) + "0" + sides + "1000" + "1")
+
+
+def _resized_h265(sps: bytes, size: PictureSize) -> bytes:
+    """The same set with another size, which stands behind the profile, two small numbers and nothing else."""
+    bits = "".join(f"{byte:08b}" for byte in sps[2:].replace(b"\0\0\3", b"\0\0"))
+    before = 8 + 96 + len(_golomb(0) + _golomb(1))
+    behind = before + 2 * len(_golomb(64))
+    return sps[:2] + _packed(bits[:before] + _golomb(size.width) + _golomb(size.height) + bits[behind:])
+
+
+def _golomb(value: int) -> str:
+    code = f"{value + 1:b}"
+    return "0" * (len(code) - 1) + code
+
+
+def _packed(bits: str) -> bytes:
+    """As bytes, without anything in them that would look like a start code."""
+    bits += "0" * (-len(bits) % 8)
+    plain = int(bits, 2).to_bytes(len(bits) // 8)
+    return re.sub(rb"\0\0(?=[\0-\3])", b"\0\0\3", plain)

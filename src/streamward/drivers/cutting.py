@@ -109,6 +109,7 @@ def _jpeg(image: NDArray[Any]) -> bytes:
     assert isinstance(encoder, av.VideoCodecContext)
     encoder.height, encoder.width = image.shape[:2]
     encoder.pix_fmt, encoder.time_base = "yuvj420p", Fraction(1, 25)
+    encoder.thread_count = 1
     encoder.options = {"q": "4"}
     shown = av.VideoFrame.from_ndarray(image, format="rgb24").reformat(format="yuvj420p")
     return b"".join(bytes(packet) for packet in [*encoder.encode(shown), *encoder.encode(None)])

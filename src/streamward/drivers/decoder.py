@@ -10,11 +10,25 @@ from av.video.reformatter import Interpolation, VideoReformatter
 
 from streamward.drivers.hardware import NAMES, Context, Hardware
 from streamward.drivers.null import NullDecoder
-from streamward.model.video import SkipLoopFilter, VideoCodec
+from streamward.model.errors import StreamwardError
+from streamward.model.video import MOST_PIXELS, PictureSize, SkipLoopFilter, VideoCodec
+from streamward.protocol.rtp.nal import LARGEST_PARAMETER_SET, split
+from streamward.protocol.rtp.parameter_sets import ParameterSets
 from streamward.vision.detector import Size
 
 _SCALING = Interpolation.AREA  # the mean of what becomes one pixel; cheaper than bilinear where pictures shrink
 _SKIPPED = {SkipLoopFilter.NONE: "default", SkipLoopFilter.NONREF: "noref", SkipLoopFilter.ALL: "all"}
+
+
+class PictureTooLarge(StreamwardError):
+    """A picture that would take more memory than a camera may."""
+
+    def __init__(self, size: PictureSize) -> None:
+        super().__init__(size)
+        self.size = size
+
+    def __str__(self) -> str:
+        return f"pictures of {self.size} are not decoded: they have more than {MOST_PIXELS} pixels"
 
 
 class DecodedFrame:
@@ -56,15 +70,20 @@ class Decoder:
         self._reformatter = VideoReformatter()  # kept: its tables cost as much as the scaling of a frame
 
     def decode(self, content: bytes, *, is_keyframe: bool) -> Iterator[DecodedFrame]:
-        """The frames that one access unit gives: mostly one, none while it waits for a keyframe."""
+        """The frames that one access unit gives: mostly one, none while it waits for a keyframe.
+
+        Raises PictureTooLarge.
+        """
         if self.is_waiting and not is_keyframe:
             return
         try:
             frames = self._frames(av.Packet(content), is_keyframe=is_keyframe)
-        except FFmpegError:
-            self.corrupt += 1
+        except FFmpegError as error:
             self.is_waiting = True
             self._context = None
+            if is_keyframe:
+                _judge(self.codec, content, error)
+            self.corrupt += 1
             return
         for frame in frames:
             yield DecodedFrame(frame, self._reformatter)
@@ -104,5 +123,14 @@ def _context(codec: VideoCodec, skip: SkipLoopFilter) -> av.VideoCodecContext:
     context = av.CodecContext.create(NAMES[codec], "r")
     assert isinstance(context, av.VideoCodecContext)
     context.thread_count = 1
-    context.options = {"skip_loop_filter": _SKIPPED[skip]}
+    context.options = {"skip_loop_filter": _SKIPPED[skip], "max_pixels": str(MOST_PIXELS)}
     return context
+
+
+def _judge(codec: VideoCodec, content: bytes, error: FFmpegError) -> None:
+    """Whether a keyframe could not be decoded because it is too large: its decoder only says that it could not."""
+    sets = ParameterSets(codec)
+    for nal in split(content):
+        sets.learn(bytes(nal[: LARGEST_PARAMETER_SET + 1]))
+    if sets.size is not None and sets.size.width * sets.size.height > MOST_PIXELS:
+        raise PictureTooLarge(sets.size) from error

@@ -15,7 +15,7 @@ from av.codec.hwaccel import HWAccel, hwdevices_available
 from av.error import FFmpegError
 
 from streamward.model.errors import StreamwardError
-from streamward.model.video import HardwareDecoding, VideoCodec
+from streamward.model.video import MOST_PIXELS, HardwareDecoding, VideoCodec
 
 NAMES = {VideoCodec.H264: "h264", VideoCodec.H265: "hevc"}  # FFmpeg's own decoders
 
@@ -109,6 +109,7 @@ def _opened(kind: HardwareDecoding, codec: VideoCodec) -> Context:
     if not context.is_hwaccel:  # PyAV takes some errors for a codec without a device
         raise HardwareUnusable(kind, f"it cannot be opened for {codec}")
     context.thread_count = 1
+    context.options = {"max_pixels": str(MOST_PIXELS)}
     return context
 
 

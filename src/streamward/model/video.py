@@ -3,6 +3,10 @@
 from enum import StrEnum
 from typing import NamedTuple
 
+MOST_PIXELS = (
+    8192 * 4352
+)  # of a picture that is decoded: 8K, also that of films; a larger one would take what others need
+
 
 class VideoCodec(StrEnum):
     """What cameras send and the product decodes."""
