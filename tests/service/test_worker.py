@@ -91,6 +91,13 @@ async def test_a_detector_that_raises_is_counted_and_told_and_the_other_cameras_
     assert 'stream_errors_total{camera_uuid="cam-4",code="DETECTOR_FAILED"}' in plant.page
 
 
+async def test_a_camera_whose_detector_fails_streams_degraded():
+    plant = Plant("cam-1", "cam-4", shard=shard("cam-1", "cam-4 broken"))
+    await plant.run(lambda: [each for each in of(StreamReport, plant.heard) if each.substate == "DEGRADED"])
+    report = next(each for each in of(StreamReport, plant.heard) if each.substate == "DEGRADED")
+    assert (report.camera_uuid, report.state, report.error_code) == ("cam-4", "STREAMING", "DETECTOR_FAILED")
+
+
 async def test_a_camera_whose_detector_cannot_be_had_is_told_and_not_dialed():
     plant = Plant("cam-1", "cam-4", shard=shard("cam-1", "cam-4 gone"))
     await plant.run(lambda: plant.heard.events and of(StreamFailed, plant.heard))

@@ -128,7 +128,8 @@ def _stream(seen: Situation, lease: Lease) -> Iterator[Reason]:
     """How an owned camera's stream stands."""
     status = _report(seen, lease)
     if status is not None and status.substate is not None:
-        yield _SUBSTATES[status.substate]
+        is_unseen = status.substate is Substate.DEGRADED and status.error_code is not None
+        yield _unseen(status) if is_unseen else _SUBSTATES[status.substate]
         return
     if status is not None and status.state is StreamState.STREAMING:
         yield Reason(code=ReasonCode.RUNNING, detail=f"runner {status.runner_id} is streaming it")
@@ -149,6 +150,11 @@ def _report(seen: Situation, lease: Lease) -> StreamStatus | None:
         return status
     heard_at = status.streamed_at or status.ts
     return status if (seen.now - heard_at).total_seconds() <= REPORT_WITHIN else None
+
+
+def _unseen(status: StreamStatus) -> Reason:
+    detail = f"its pictures arrive, but its detector fails ({status.error_code})"
+    return Reason(code=ReasonCode.DEGRADED, detail=detail)
 
 
 def _without_frames(status: StreamStatus | None) -> Reason:

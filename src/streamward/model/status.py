@@ -20,7 +20,7 @@ class Substate(StrEnum):
 
     STALLED = "STALLED"  # connected, no frames
     PARKED = "PARKED"  # its login was refused too often
-    DEGRADED = "DEGRADED"  # its process keeps failing
+    DEGRADED = "DEGRADED"  # its process keeps failing, or its detector does
     WAITING_FOR_KEYFRAME = "WAITING_FOR_KEYFRAME"
 
 

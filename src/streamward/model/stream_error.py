@@ -21,7 +21,7 @@ class StreamErrorCode(StrEnum):
     CORRUPT_STREAM = "CORRUPT_STREAM"
     TIMESTAMP_JUMP = "TIMESTAMP_JUMP"
     URL_FORBIDDEN = "URL_FORBIDDEN"
-    DETECTOR_FAILED = "DETECTOR_FAILED"  # the stream runs, but what looks at it cannot be loaded or raises
+    DETECTOR_FAILED = "DETECTOR_FAILED"  # the stream runs, but what looks at it cannot be loaded, raises or blocks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,6 +35,7 @@ class WorkerExit(IntEnum):
     FENCED = 11  # a later incarnation of the runner has taken its place
     TERMINATED = 12  # at once, by /terminate
     ORPHANED = 13  # the channel to its Manager ended
+    DETECTOR_STUCK = 14  # at a picture of the camera on its board, while others wait
 
 
 class FedLease(Message, frozen=True):

@@ -69,6 +69,15 @@ class ModelNotSwapped:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DetectorGivenUp:
+    """A Worker ends because a detector does not come back; a camera that is to blame gets one of its own."""
+
+    camera_id: CameraId
+    is_to_blame: bool
+    error: StreamwardError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EventNotKept:
     """An event is so large that neither bus nor store takes it: it is lost, and counted."""
 

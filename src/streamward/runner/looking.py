@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from streamward.model.video import DecodeMode
 from streamward.protocol.shards import ShardConfig, Source, zones_of
 from streamward.vision.decoding import Chooser, Comparer, chooser
-from streamward.vision.detector import Detector
+from streamward.vision.detector import Detector, for_camera
 from streamward.vision.sampling import Sampler
 from streamward.vision.zones import EVERYWHERE, Zones
 
@@ -24,6 +24,7 @@ class Looking:
 
     sampler: Sampler
     detector: Detector
+    kind: Detector | None = None  # whose thread it shares, if it is that camera's own
     zones: Zones = EVERYWHERE
     thresholds: Mapping[str, float] = field(default_factory=dict)  # how sure a detector must be, by label
     mode: DecodeMode = DecodeMode.ALL
@@ -39,7 +40,8 @@ def looking_at(source: Source, config: ShardConfig, detector: Detector, compare:
     """As it is configured for that camera, or for its shard."""
     return Looking(
         sampler=Sampler(max_fps=source.max_fps or config.max_fps, every_n=source.detect_every_n_frames),
-        detector=detector,
+        detector=for_camera(detector),
+        kind=detector,
         zones=zones_of(source),
         thresholds=source.thresholds,
         mode=source.decode or config.decode,

@@ -14,8 +14,10 @@ from streamward.model.video import VideoCodec
 from streamward.protocol import events as wire
 from streamward.protocol.shards import Source
 from streamward.protocol.streams import StreamReport
+from streamward.protocol.worker_link import WorkerExit
 from streamward.runner.detectors import Newer, none_newer
 from streamward.runner.dialing import Host
+from streamward.runner.impatience import End
 from streamward.runner.logins import Logins
 from streamward.runner.looking import Compare, nothing_differs
 from streamward.runner.pipeline import FrameDecoder
@@ -69,6 +71,10 @@ class Ear(Protocol):
 Dial = Callable[[Source, CameraListener], Awaitable[StreamFailure]]
 
 
+def _goes_on(_code: WorkerExit) -> None:
+    """Nobody would start it again."""
+
+
 def _nowhere(_source: Source) -> Host | None:
     return None
 
@@ -90,9 +96,10 @@ class WorkerParts:
     random: Random
     host: Callable[[Source], Host | None] = _nowhere  # None: on this one
     compare: Compare = nothing_differs  # sees movement, for cameras that are decoded by it
+    end: End = _goes_on  # of the process, when it is of no more use
     newer: Newer = none_newer  # versions of detectors that are in use
     watchdogs: Sequence[Watchdog] = ()  # whoever else wants to hear what the pipeline does
-    board: Board | None = None  # where the camera that is being decoded is named, for when that ends the process
+    board: Board | None = None  # where cameras that are decoded or looked at are named, for when that ends the process
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,15 +1,16 @@
 """Decoding and looking, in threads of their own: the event loop reads sockets and waits for nobody.
 
-    reader (event loop) ─offer→ lane ─→ decoding threads ─newest frame→ lane ─→ one looking thread ─→ event loop
+    reader (event loop) ─offer→ lane ─→ decoding threads ─newest frame→ lane ─→ its detector's thread ─→ event loop
 
 As many threads decode as there are processors, and they share the cameras; each camera is decoded by one at a time, in
-order, as far as its chooser (`vision.decoding`) wants. One thread looks, for a detector keeps all processors busy by
-itself; cameras take turns, so that a fast camera does not keep a slow one waiting. What cannot be kept up with is
-dropped, oldest first. The event loop is woken for what was seen and for what failed; that frames were decoded is told
-beside it, or a tenth of a second later.
+order, as far as its chooser (`vision.decoding`) wants. Each detector has one thread, and its cameras take turns, so
+that a fast camera does not keep a slow one waiting; one that does not come back is given up (`vision.patience`). What
+cannot be kept up with is dropped, oldest first. The event loop is woken for what was seen and for what failed; that
+frames were decoded is told beside it, or a tenth of a second later.
 """
 
 import asyncio
+import contextlib
 import os
 import threading
 import traceback
@@ -24,16 +25,22 @@ from typing import Any, Protocol
 from streamward.model.errors import StreamwardError
 from streamward.model.ids import CameraId
 from streamward.model.stream_error import StreamErrorCode
+from streamward.runner.looker import Looker
 from streamward.runner.looking import Looking
 from streamward.runner.mailbox import Mailbox
+from streamward.runtime.blame import Board
 from streamward.runtime.clock import Clock
 from streamward.vision.decoding import NumberedUnit, Order
+from streamward.vision.detections import Detections
 from streamward.vision.detector import Detector, Size, enlarged, least_sure, shown_size
 from streamward.vision.lane import ArrivedUnit, Lane
+from streamward.vision.patience import Hopeless, judge
 from streamward.vision.sight import Sight
 from streamward.vision.watchdog import Seen, ShownFrame, StatusUpdate, Watchdog
 
 _AT_A_TIME = 8  # units of one camera before another gets its turn
+_MOST_PASSED = 1.0  # seconds between two looks at the looks: of a host that was suspended no detector is to blame
+_CLOSED_WITHIN = 5.0  # seconds for the look that is under way
 
 
 class Frame(Protocol):
@@ -105,16 +112,25 @@ class _Connection:
 class _Track:
     """One camera in the pipeline."""
 
-    def __init__(self, camera_id: CameraId, decoder: FrameDecoder, looking: Looking) -> None:
+    def __init__(self, camera_id: CameraId, decoder: FrameDecoder, looking: Looking, looker: "Looker[_Track]") -> None:
         self.camera_id = camera_id
         self.looking = looking
+        self.looker = looker
         self.detector = looking.detector  # until it is swapped
         self.sight = Sight(looking.zones, looking.thresholds)  # outlives connections: who stands still is the same
         self.lane: Lane[_Shown] = Lane()
         self.lock = threading.Lock()
         self.is_decoding = False
         self.frames = 0
+        self.since = 0  # the last frame that was meant for a detector that is stuck
         self.connection = _Connection(decoder, looking)
+
+    def swap(self, detector: Detector, looker: "Looker[_Track]") -> None:
+        """Another detector; what waits for one that is stuck, it does not see."""
+        self.detector = detector
+        if looker is not self.looker:
+            self.looker, self.since = looker, self.frames
+            looker.turn(self)  # the one that was asked for elsewhere may never come
 
     def restart(self, decoder: FrameDecoder) -> None:
         """Another connection: what waits is of no use, and frames are counted on."""
@@ -128,27 +144,29 @@ _Turns = SimpleQueue[_Track | None]  # None: a thread is to end
 class Pipeline:
     """All cameras of one shard."""
 
-    def __init__(self, watchdog: Watchdog, *, clock: Clock) -> None:
+    def __init__(self, watchdog: Watchdog, *, clock: Clock, board: Board | None = None) -> None:
         self._watchdog = watchdog
         self._clock = clock
+        self._board = board
         self._mailbox = Mailbox()
         self._tracks: dict[CameraId, _Track] = {}
         self._to_decode: _Turns = SimpleQueue()
-        self._to_look: _Turns = SimpleQueue()
+        self._lookers: list[tuple[Detector, Looker[_Track]]] = []  # few: one for each detector
+        self._waited_at = clock.boot()
         self._is_open = True
-        works = [(self._decode, self._to_decode)] * (os.cpu_count() or 1) + [(self._look, self._to_look)]
-        self._threads = [threading.Thread(target=self._work, args=each, daemon=True) for each in works]
+        self._threads = [threading.Thread(target=self._decode_all, daemon=True) for _ in range(os.cpu_count() or 1)]
         for thread in self._threads:
             thread.start()
 
     @property
     def is_alive(self) -> bool:
         """Whether all its threads live."""
-        return all(thread.is_alive() for thread in self._threads)
+        return all(each.is_alive() for each in self._threads) and all(each.is_alive for _, each in self._lookers)
 
     def add(self, camera_id: CameraId, decoder: FrameDecoder, looking: Looking) -> None:
         """Begins to take a camera's units."""
-        self._tracks[camera_id] = _Track(camera_id, decoder, looking)
+        looker = self._looker(looking.kind or looking.detector)
+        self._tracks[camera_id] = _Track(camera_id, decoder, looking, looker)
 
     def restart(self, camera_id: CameraId, decoder: FrameDecoder) -> None:
         """The camera was connected to anew."""
@@ -158,10 +176,19 @@ class Pipeline:
                 track.restart(decoder)
 
     def swap(self, old: Detector, new: Detector) -> None:
-        """Has the cameras of one detector looked at by another; what was made to measure for the old one, it sees."""
+        """Has the cameras of one detector looked at by another; what was made to measure for the old one, it sees.
+
+        They share a thread, unless that is stuck.
+        """
+        looker = self._looker(old)
+        self._lookers = [each for each in self._lookers if each[0] is not old]
+        if looker.stuck is None:
+            self._lookers.append((new, looker))
+        else:
+            looker.close()  # when it comes back
         for track in list(self._tracks.values()):
             if track.detector is old:
-                track.detector = new
+                track.swap(new, self._looker(new))
 
     def drop(self, camera_id: CameraId) -> None:
         """Takes no more of a camera; what was seen before still comes back."""
@@ -184,21 +211,48 @@ class Pipeline:
         track = self._tracks.get(camera_id)
         return (0, 0) if track is None else (track.lane.dropped_units, track.lane.dropped_frames)
 
+    def give_up(self) -> Hopeless | None:
+        """To be called a few times a second: gives up looks that last too long; returns why this process should end."""
+        now = self._clock.boot()
+        passed, self._waited_at = min(now - self._waited_at, _MOST_PASSED), now
+        cameras: dict[Looker[_Track], list[CameraId]] = {looker: [] for _, looker in self._lookers}
+        for track in self._tracks.values():
+            cameras[track.looker].append(track.camera_id)
+        for looker in cameras:
+            if (look := looker.waited(passed)) is not None:
+                self._failed(look.camera_id, f"the detector has not answered for {look.lasts:.0f} s")
+        return judge([looker.eye(shown) for looker, shown in cameras.items()])
+
     async def close(self) -> None:
-        """Ends all threads; what was not looked at is forgotten."""
+        """Ends all threads but those that are stuck; what was not looked at is forgotten."""
         self._is_open = False
-        for turns in (self._to_decode, self._to_look):
-            for _ in self._threads:
-                turns.put(None)
+        for _ in self._threads:
+            self._to_decode.put(None)
+        lookers = {looker for _, looker in self._lookers}
+        for looker in lookers:
+            looker.close()
         for thread in self._threads:
             await asyncio.to_thread(thread.join)
+        for looker in lookers:
+            await asyncio.to_thread(looker.join, _CLOSED_WITHIN)
         self._mailbox.close()
 
-    def _work(self, work: Callable[[_Track], None], turns: _Turns) -> None:
-        """A thread: gives each camera that comes its turn, unless it was dropped since."""
-        while (track := turns.get()) is not None:
-            if self._is_open and self._tracks.get(track.camera_id) is track:
-                work(track)
+    def _looker(self, detector: Detector) -> Looker[_Track]:
+        found = next((looker for each, looker in self._lookers if each is detector), None)
+        if found is None:
+            found = Looker(self._look)
+            self._lookers.append((detector, found))
+        return found
+
+    def _is_running(self, track: _Track) -> bool:
+        """Or it was dropped since its turn was asked for."""
+        return self._is_open and self._tracks.get(track.camera_id) is track
+
+    def _decode_all(self) -> None:
+        """A thread: gives each camera that comes its turn."""
+        while (track := self._to_decode.get()) is not None:
+            if self._is_running(track):
+                self._decode(track)
 
     def _decode(self, track: _Track) -> None:
         for _ in range(_AT_A_TIME):
@@ -220,9 +274,10 @@ class Pipeline:
                 self._came(track, connection, came)
             self._follow(track, connection, orders, came)
         except Exception as error:  # noqa: BLE001 - the camera goes on with the next unit, whatever this one did
-            self._failed(track, StreamErrorCode.CORRUPT_STREAM, _described(error))
+            self._failed(track.camera_id, _described(error), StreamErrorCode.CORRUPT_STREAM)
         if connection.decoder.corrupt > before:
-            self._failed(track, StreamErrorCode.CORRUPT_STREAM, "a picture could not be decoded, or only in part")
+            detail = "a picture could not be decoded, or only in part"
+            self._failed(track.camera_id, detail, StreamErrorCode.CORRUPT_STREAM)
 
     def _follow(self, track: _Track, connection: _Connection, orders: Iterable[Order], came: NumberedUnit) -> None:
         for order in orders:
@@ -256,39 +311,54 @@ class Pipeline:
         )
         with track.lock:
             is_first = track.lane.show_overdue(shown) if is_overdue else track.lane.show(shown)
+        if (stuck := track.looker.stuck) is not None:
+            self._failed(track.camera_id, f"the detector is still busy with a picture of {stuck.camera_id}")
         if is_first:
-            self._to_look.put(track)
+            track.looker.turn(track)
 
-    def _look(self, track: _Track) -> None:
+    def _look(self, looker: Looker[_Track], track: _Track) -> None:
+        """One turn, in the thread of the track's detector; what comes back too late is not told."""
+        if looker is not track.looker or not self._is_running(track):
+            return
         with track.lock:
             shown = track.lane.look()
-        if shown is not None:
-            self._look_at(track, shown)
-
-    def _look_at(self, track: _Track, shown: _Shown) -> None:
+        if shown is None or shown.frame <= track.since:
+            return
         frame = ShownFrame(camera_id=track.camera_id, frame=shown.frame, arrived_at=shown.arrived_at)
         self._mailbox.post(self._watchdog.on_model_inference_started, frame)
         began = self._clock.boot()
-        try:
-            found = shown.detector.detect(shown.image)
-            sighted = track.sight.look(found, shown.size, shown.arrived_at, least_sure=least_sure(shown.detector))
-            picture = zlib.crc32(shown.image)
-        except Exception as error:  # noqa: BLE001 - a detector is anybody's function; the other cameras go on
-            self._failed(track, StreamErrorCode.DETECTOR_FAILED, _described(error))
+        looker.begin(track.camera_id)
+        with contextlib.nullcontext() if self._board is None else self._board.doing(track.camera_id):
+            found = _looked_at(shown)
+        took = self._clock.boot() - began
+        if not looker.end(took):
             return
-        seen = Seen(
+        seen = found if isinstance(found, str) else self._seen(track, shown, found, took)
+        if isinstance(seen, Seen):
+            self._tell(self._watchdog.on_model_prediction_ready, seen)
+        else:
+            self._failed(track.camera_id, seen)
+
+    def _seen(self, track: _Track, shown: _Shown, found: Detections, took: float) -> Seen | str:
+        """What is made of it, or why nothing is."""
+        try:
+            sighted = track.sight.look(found, shown.size, shown.arrived_at, least_sure=least_sure(shown.detector))
+        except Exception as error:  # noqa: BLE001 - the other cameras go on
+            return _described(error)
+        return Seen(
             camera_id=track.camera_id,
             frame=shown.frame,
             arrived_at=shown.arrived_at,
             detections=enlarged(sighted.detections, shown=shown.size, sent=shown.sent),
             zone_events=sighted.zone_events,
-            inference_s=self._clock.boot() - began,
-            picture=picture,
+            inference_s=took,
+            picture=zlib.crc32(shown.image),
         )
-        self._tell(self._watchdog.on_model_prediction_ready, seen)
 
-    def _failed(self, track: _Track, code: StreamErrorCode, detail: str) -> None:
-        update = StatusUpdate(camera_id=track.camera_id, at=self._clock.boot(), what=code, detail=detail)
+    def _failed(
+        self, camera_id: CameraId, detail: str, code: StreamErrorCode = StreamErrorCode.DETECTOR_FAILED
+    ) -> None:
+        update = StatusUpdate(camera_id=camera_id, at=self._clock.boot(), what=code, detail=detail)
         self._tell(self._watchdog.on_status_update, update)
 
     def _tell(self, heard: Callable[..., None], *what: object) -> None:
@@ -297,7 +367,15 @@ class Pipeline:
             self._mailbox.wake()
 
 
-def _described(error: Exception) -> str:
+def _looked_at(shown: _Shown) -> Detections | str:
+    """What a detector finds, or why it does not."""
+    try:
+        return shown.detector.detect(shown.image)
+    except BaseException as error:  # noqa: BLE001 - it is anybody's function, and may even call exit
+        return _described(error)
+
+
+def _described(error: BaseException) -> str:
     """What was raised where; an error of others may quote pixels, so only our own are told in their own words."""
     if isinstance(error, StreamwardError):
         return str(error)

@@ -19,6 +19,7 @@ from streamward.model.runner import LONGEST_PROBLEM, Making
 from streamward.protocol.leases import RunnerFlags
 from streamward.protocol.shards import ShardConfig
 from streamward.protocol.spawning import Exited
+from streamward.protocol.worker_link import WorkerExit
 from streamward.runner import facts
 from streamward.runner.crew import Crew, Seat, seated
 from streamward.runner.manager_parts import ManagerParts, ManagerSpec
@@ -124,7 +125,8 @@ class Staffing:
 
     def died(self, seat: Seat, news: Exited) -> None:
         """A Worker is dead, and was not told to end."""
-        accused = map(CameraId, seat.board.names()) if is_crash(news.signal) else ()
+        is_accusing = is_crash(news.signal) or news.code == WorkerExit.DETECTOR_STUCK
+        accused = map(CameraId, seat.board.names()) if is_accusing else ()
         how = f"exit code {news.code}" if news.code is not None else f"signal {news.signal}"
         what = "a Worker" if seat.shard_id is not None else "the Worker that loaded its detector"
         self._staff = self._staff.died(

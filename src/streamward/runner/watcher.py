@@ -73,8 +73,7 @@ class Watcher:
     def trouble(self, trouble: StreamFailure) -> bool:
         """Something is wrong with the stream, and it goes on; returns whether that is told, or only counted."""
         now = self._clock.boot()
-        if trouble.code is StreamErrorCode.CORRUPT_STREAM:
-            self.stream.damaged(now)
+        self.stream.troubled(trouble.code, now)
         told = self._troubles.heard(trouble, now)
         if told is not None:
             self._spec.tell(self.camera_id, told, 0.0)

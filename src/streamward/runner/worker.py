@@ -25,6 +25,7 @@ from streamward.runner import facts, hooks
 from streamward.runner.blamed import BlamedDecoder
 from streamward.runner.detectors import Detectors
 from streamward.runner.dialing import Dialing, Way
+from streamward.runner.impatience import Impatience
 from streamward.runner.line import Line
 from streamward.runner.looking import looking_at
 from streamward.runner.metrics import WorkerMetrics
@@ -33,7 +34,6 @@ from streamward.runner.pipeline import FrameDecoder, Pipeline
 from streamward.runner.renewing import Renewing
 from streamward.runner.watcher import Watcher, WatcherSpec
 from streamward.runtime.backoff import Backoff, BackoffSpec
-from streamward.vision.detector import for_camera
 from streamward.vision.readiness import UNSEEN, is_ready
 from streamward.vision.speech import Speech
 from streamward.vision.stream import Condition
@@ -68,7 +68,8 @@ class Worker:
         self.metrics = WorkerMetrics(runner_id=config.runner_id, shard_id=config.shard_id)
         own = hooks.Parts(on_frame=self._frame, on_seen=self._seen, on_trouble=self._troubled)
         self._hooks = hooks.Hooks(own, others=parts.watchdogs)
-        self._pipeline = Pipeline(self._hooks, clock=parts.clock)
+        self._pipeline = Pipeline(self._hooks, clock=parts.clock, board=parts.board)
+        self.impatience = Impatience(self._pipeline.give_up, end=parts.end, journal=parts.journal)
         self._detectors = Detectors(parts.detector, parts.newer)
         self.renewing = Renewing(self._detectors, self._pipeline.swap, journal=parts.journal)
         self.dialing = Dialing(clock=parts.clock, random=parts.random)
@@ -146,7 +147,7 @@ class Worker:
             self._failed(watcher.camera_id, failure, 0.0)
             return
         decoder = self._decoder(watcher.camera_id, VideoCodec.H264)
-        looking = looking_at(source, self._config, for_camera(detector), self._parts.compare)
+        looking = looking_at(source, self._config, detector, self._parts.compare)
         self._pipeline.add(watcher.camera_id, decoder, looking)
         await watcher.run()
 

@@ -215,6 +215,7 @@ async def _working(shell: _Shell) -> AsyncIterator[_Working]:
         opened.push_async_callback(api.stop)
         pulse = Pulse(config, worker, sink, stamps=shell.stamps, clock=shell.clock)
         await opened.enter_async_context(Service("pulse", pulse, journal=shell.journal))
+        await opened.enter_async_context(Service("looks", worker.impatience, journal=shell.journal))
         await opened.enter_async_context(Service("models", worker.renewing, journal=shell.journal))
         yield _Working(worker=worker, sink=sink, port=port, secret=secret)
 
@@ -303,6 +304,7 @@ def _parts(shell: _Shell, sink: BusSink, recent: Recent) -> WorkerParts:
         ear=shell.ear,
         journal=shell.journal,
         random=random.SystemRandom(),
+        end=shell.ending.drain,
         host=_host,
         board=shell.board,
         watchdogs=[recent],

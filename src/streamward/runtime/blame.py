@@ -2,22 +2,21 @@
 
     thread ─ doing(camera) ─→ … crashes here … ─→ the reader sees the name of that camera
 
-A decoder that crashes takes its process along, and nobody in it can say any more which camera it was. So each thread
-writes a name down before, and wipes it out after; the kernel keeps the page for the reader however the writer ends.
-Writing takes microseconds and no system call. What is read while the writer lives may be half written, and of
-more threads than there are slots the later ones write nothing.
+A decoder or a detector that crashes takes its process along, and nobody in it can say any more which camera it was. So
+each thread writes a name down before, and wipes it out after; the kernel keeps the page for the reader however the
+writer ends. Writing takes microseconds and no system call. What is read while the writer lives may be half written, and
+of more names at a time than there are slots the later ones are not written.
 """
 
 import contextlib
-import itertools
 import mmap
 import os
-import threading
+from collections import deque
 from collections.abc import Iterator
 from typing import Self
 
 LONGEST = 64  # bytes of a name, as of any id
-SLOTS = 63  # threads
+SLOTS = 63  # names at a time
 
 _SLOT = LONGEST + 1  # its length, then the name
 _SIZE = 4096
@@ -28,8 +27,7 @@ class Board:
 
     def __init__(self, page: mmap.mmap) -> None:
         self._page = page
-        self._free = itertools.count()
-        self._own = threading.local()
+        self._free = deque(range(0, SLOTS * _SLOT, _SLOT))  # where nothing is written
 
     @classmethod
     def over(cls, file: int) -> Self:
@@ -41,9 +39,10 @@ class Board:
 
     @contextlib.contextmanager
     def doing(self, name: str) -> Iterator[None]:
-        """Within, this thread is at work on that; not twice at once."""
-        at = self._slot()
-        if at is None:
+        """Within, this thread is at work on that."""
+        try:
+            at = self._free.pop()
+        except IndexError:
             yield
             return
         content = name.encode()[:LONGEST]
@@ -53,6 +52,7 @@ class Board:
             yield
         finally:
             self._page[at] = 0
+            self._free.append(at)
 
     def names(self) -> list[str]:
         """What the threads are at work on, or were when they died."""
@@ -63,14 +63,6 @@ class Board:
     def close(self) -> None:
         """Lets go of the page."""
         self._page.close()
-
-    def _slot(self) -> int | None:
-        """Where this thread writes."""
-        if not hasattr(self._own, "at"):
-            number = next(self._free)
-            self._own.at = number * _SLOT if number < SLOTS else None
-        at: int | None = self._own.at
-        return at
 
 
 def new_page() -> int:

@@ -6,7 +6,7 @@
 
 A stream stalls when no whole picture comes, when none of those that come can be decoded, or when all of them show the
 same. The last is a reason to dial again once: a camera that then still shows that picture is left alone and told as
-stalled, for there are scenes in which nothing moves.
+stalled, for there are scenes in which nothing moves. A stream whose detector fails runs on, and is told as degraded.
 
 Pictures before the first keyframe of a connection are no stall: there are cameras that send one every 20 s and do not
 begin with it. That is told after a while, and borne for longer.
@@ -27,6 +27,7 @@ FROZEN_AFTER = 25.0  # seconds of the very same picture
 FIRST_FRAME_WITHIN = 30.0  # seconds for the first keyframe of a camera that sends pictures
 MENDED_WITHIN = 10.0  # seconds for the same, of one of which something was lost or wrong
 _RECKONED_OVER = 5.0  # seconds
+SEEN_FOR = 5.0  # seconds without a failure after which a detector is trusted again
 _DECODED_WITHIN = 1.0  # seconds by which a good picture may be decoded after damage that came behind it
 
 SILENT = StreamFailure(code=StreamErrorCode.FRAME_STALL, detail="no whole picture came for a while")
@@ -84,6 +85,7 @@ class StreamWatch:
     _last_frame_at: float | None = None
     _session: _Session | None = None
     _picture: int | None = None  # a sum over the latest one that was looked at
+    _unseen_at: float | None = None  # when its detector failed last
     _is_still: bool = False  # that picture was there before and after a new connection
     _frames: deque[float] = field(default_factory=deque)
     _told: tuple[StreamState, Substate | None, str | None] | None = None
@@ -103,10 +105,14 @@ class StreamWatch:
         if self._session is not None:
             self._session.unit_at = now
 
-    def damaged(self, now: float) -> None:
-        """Something of the stream was lost or wrong."""
-        if self._session is not None:
+    def troubled(self, code: StreamErrorCode, now: float) -> None:
+        """Something of the stream was lost or wrong, or could not be looked at."""
+        if code is StreamErrorCode.CORRUPT_STREAM and self._session is not None:
             self._session.damaged_at = now
+        elif code is StreamErrorCode.DETECTOR_FAILED:
+            self._unseen_at = now
+            if self._state is StreamState.STREAMING:
+                self._judge()
 
     def frame(self, arrived_at: float, now: float) -> None:
         """A frame that arrived then was decoded now."""
@@ -117,13 +123,14 @@ class StreamWatch:
         if session.first_frame_at is None:
             session.first_frame_at = now
         self._state = StreamState.STREAMING
-        self._substate = Substate.STALLED if self._is_still else None
-        self._error_code = FROZEN.code if self._is_still else None
+        self._judge()
         self._last_frame_at = arrived_at
         self._frames.append(arrived_at)
 
     def looked(self, picture: int, now: float) -> None:
         """A frame with that sum was looked at."""
+        if self._unseen_at is not None and now - self._unseen_at >= SEEN_FOR:
+            self._unseen_at = None
         session = self._session
         if session is None:
             return
@@ -179,6 +186,15 @@ class StreamWatch:
             return None
         session.is_late, self._error_code = True, LATE.code
         return LATE
+
+    def _judge(self) -> None:
+        """What is wrong with a stream that runs."""
+        if self._is_still:
+            self._substate, self._error_code = Substate.STALLED, FROZEN.code
+        elif self._unseen_at is not None:
+            self._substate, self._error_code = Substate.DEGRADED, StreamErrorCode.DETECTOR_FAILED
+        else:
+            self._substate, self._error_code = None, None
 
     def _freeze(self, session: _Session, now: float) -> StreamFailure | None:
         if self._is_still or session.same_since is None or now - session.same_since < FROZEN_AFTER:

@@ -49,6 +49,7 @@ def in_state(state: StreamState, *, substate: Substate | None = None) -> StreamS
 
 
 CONNECTING = in_state(StreamState.CONNECTING)
+UNSEEN = replace(STREAMING, substate=Substate.DEGRADED, error_code="DETECTOR_FAILED")
 FOREIGN = replace(a_runner(), tenant_id=TenantId("other"))
 SILENT = replace(a_runner(), last_seen_at=at(-60))
 GONE = replace(a_runner(), incarnation=None)
@@ -71,6 +72,7 @@ SITUATIONS = [
     (ReasonCode.STALLED, situation(status=in_state(StreamState.STREAMING, substate=Substate.STALLED))),
     (ReasonCode.AUTH_PARKED, situation(status=in_state(StreamState.DISCONNECTED, substate=Substate.PARKED))),
     (ReasonCode.DEGRADED, situation(status=in_state(StreamState.DISCONNECTED, substate=Substate.DEGRADED))),
+    (ReasonCode.DEGRADED, situation(status=UNSEEN)),
     (
         ReasonCode.WAITING_FOR_KEYFRAME,
         situation(status=in_state(StreamState.CONNECTING, substate=Substate.WAITING_FOR_KEYFRAME)),
@@ -92,6 +94,11 @@ def test_one_thing_that_is_wrong_is_the_one_reason(code, seen):
 def test_an_expired_lease_is_named_with_who_could_take_it(soft_for, code):
     expired = replace(a_lease(soft_for=soft_for), expires_at=at(3))
     assert codes(situation(lease=expired)) == [code, ReasonCode.NOT_OWNED]
+
+
+def test_a_camera_whose_detector_fails_is_told_from_one_whose_process_does():
+    (reason,) = explain(situation(status=UNSEEN))
+    assert reason.detail == "its pictures arrive, but its detector fails (DETECTOR_FAILED)"
 
 
 def test_both_reasons_not_to_want_a_camera_are_told():

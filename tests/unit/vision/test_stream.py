@@ -12,6 +12,7 @@ from streamward.vision.stream import (
     FROZEN_AFTER,
     LATE,
     MENDED_WITHIN,
+    SEEN_FOR,
     SILENT,
     STALL_AFTER,
     UNREADABLE,
@@ -74,7 +75,7 @@ def test_a_camera_that_is_being_dialed_is_not_stalled():
     watch = StreamWatch()
     watch.dialing()
     watch.unit(1.0)
-    watch.damaged(1.0)
+    watch.troubled(StreamErrorCode.CORRUPT_STREAM, 1.0)
     watch.looked(1, 1.0)
     assert watch.stall(100) is None
 
@@ -96,7 +97,7 @@ def test_pictures_without_one_to_begin_with_are_borne_for_longer():
 
 def test_with_damage_they_are_borne_a_little_longer():
     watch = waiting(MENDED_WITHIN)
-    watch.damaged(MENDED_WITHIN)
+    watch.troubled(StreamErrorCode.CORRUPT_STREAM, MENDED_WITHIN)
     assert watch.stall(MENDED_WITHIN - 0.1) is None
     assert watch.stall(MENDED_WITHIN) is BROKEN
 
@@ -125,13 +126,13 @@ def test_pictures_that_cannot_be_decoded_are_a_stall():
 def test_a_stall_amid_damage_is_told_as_damage(came_at: float):
     watch = streaming(10)
     watch.unit(came_at)
-    watch.damaged(11)
+    watch.troubled(StreamErrorCode.CORRUPT_STREAM, 11)
     assert watch.stall(10 + STALL_AFTER) is BROKEN
 
 
 def test_damage_long_before_is_not_blamed():
     watch = streaming(10)
-    watch.damaged(8)
+    watch.troubled(StreamErrorCode.CORRUPT_STREAM, 8)
     assert watch.stall(10 + STALL_AFTER) is SILENT
 
 
@@ -195,3 +196,26 @@ def test_changes_are_told_at_once_and_the_rest_every_few_seconds():
     assert watch.due(5.2) is None
     watch.lost(StreamErrorCode.TCP_REFUSED)
     assert watch.due(5.3) is not None
+
+
+def test_a_stream_whose_detector_fails_runs_on_degraded_until_it_has_worked_for_a_while():
+    watch = streaming(1)
+    watch.troubled(StreamErrorCode.DETECTOR_FAILED, 1.0)
+    for now in (1.0, 1.0 + SEEN_FOR - 0.1):
+        watch.frame(now, now)
+        watch.looked(7, now)
+        told = watch.condition(now)
+        assert (told.state, told.substate) == (StreamState.STREAMING, Substate.DEGRADED)
+        assert told.error_code == StreamErrorCode.DETECTOR_FAILED
+    watch.looked(8, 1.0 + SEEN_FOR)
+    watch.frame(6.1, 6.1)
+    assert (watch.condition(6.1).substate, watch.condition(6.1).error_code) == (None, None)
+
+
+def test_what_a_detector_does_between_two_connections_is_remembered_for_the_next():
+    watch = playing()
+    watch.troubled(StreamErrorCode.DETECTOR_FAILED, 0.0)
+    watch.troubled(StreamErrorCode.TIMESTAMP_JUMP, 0.0)
+    assert watch.condition(0.0).substate is Substate.WAITING_FOR_KEYFRAME
+    watch.frame(0.1, 0.1)
+    assert watch.condition(0.1).substate is Substate.DEGRADED
