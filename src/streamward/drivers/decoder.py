@@ -1,6 +1,7 @@
 """Access units to pictures, with PyAV; one thread for each decoder, for the cameras are the parallelism."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import av
@@ -14,6 +15,7 @@ from streamward.model.errors import StreamwardError
 from streamward.model.video import MOST_PIXELS, PictureSize, SkipLoopFilter, VideoCodec
 from streamward.protocol.rtp.nal import LARGEST_PARAMETER_SET, split
 from streamward.protocol.rtp.parameter_sets import ParameterSets
+from streamward.vision.decoding import MOST_KEPT
 from streamward.vision.detector import Size
 
 _SCALING = Interpolation.AREA  # the mean of what becomes one pixel; cheaper than bilinear where pictures shrink
@@ -51,11 +53,27 @@ class DecodedFrame:
         return np.ascontiguousarray(fitted.to_ndarray())  # rows of odd widths are padded
 
 
+@dataclass(slots=True)
+class _Group:
+    """What came since the last keyframe, as long as it is not too much to keep."""
+
+    units: list[bytes] = field(default_factory=list)
+    size: int = 0
+
+    def add(self, content: bytes, *, is_keyframe: bool) -> None:
+        """One more."""
+        self.size = len(content) + (0 if is_keyframe else self.size)
+        if is_keyframe or self.size > MOST_KEPT:
+            self.units = []
+        if self.size <= MOST_KEPT:
+            self.units.append(content)
+
+
 class Decoder:
     """One camera's decoder; begins with a keyframe, and again after whatever it could not read.
 
-    With hardware it begins there; once that fails, the processor goes on: with the picture in hand if that is a
-    keyframe, else with the next.
+    With hardware it begins there; once that fails, the processor goes on with the picture in hand, for which it decodes
+    what came since the keyframe once more. If that was too much to keep, it waits for the next.
     """
 
     def __init__(
@@ -66,6 +84,7 @@ class Decoder:
         self.corrupt = 0  # units that could not be read, or only in part
         self._skip = skip
         self._hardware = hardware  # until it fails
+        self._group = _Group()
         self._context: Context | None = None  # opened where it is used: some devices take their time
         self._reformatter = VideoReformatter()  # kept: its tables cost as much as the scaling of a frame
 
@@ -77,7 +96,7 @@ class Decoder:
         if self.is_waiting and not is_keyframe:
             return
         try:
-            frames = self._frames(av.Packet(content), is_keyframe=is_keyframe)
+            frames = self._frames(content, is_keyframe=is_keyframe)
         except FFmpegError as error:
             self.is_waiting = True
             self._context = None
@@ -85,23 +104,31 @@ class Decoder:
                 _judge(self.codec, content, error)
             self.corrupt += 1
             return
+        self.corrupt += any(frame.is_corrupt for frame in frames)  # it is shown with what could be made of it
         for frame in frames:
             yield DecodedFrame(frame, self._reformatter)
 
-    def _frames(self, packet: "av.Packet[Any]", *, is_keyframe: bool) -> list[av.VideoFrame]:
+    def _frames(self, content: bytes, *, is_keyframe: bool) -> list[av.VideoFrame]:
         if self._context is None:
             self._context = self._opened()
-        try:
-            frames = self._context.decode(packet)
-        except FFmpegError as error:
-            if self._hardware is None:
-                raise
-            self._hardware.failed(self.codec, error)
-            self._hardware = self._context = None
-            self.is_waiting = True
-            return self._frames(packet, is_keyframe=True) if is_keyframe else []
         self.is_waiting = False
-        self.corrupt += any(frame.is_corrupt for frame in frames)  # it is shown with what could be made of it
+        if self._hardware is None:
+            return self._context.decode(av.Packet(content))
+        self._group.add(content, is_keyframe=is_keyframe)
+        try:
+            return self._context.decode(av.Packet(content))
+        except FFmpegError as error:
+            self._hardware.failed(self.codec, error)
+            return self._taken_over()
+
+    def _taken_over(self) -> list[av.VideoFrame]:
+        """The device's last picture, decoded by the processor."""
+        group, self._group, self._hardware = self._group, _Group(), None
+        self._context = context = _context(self.codec, self._skip)
+        self.is_waiting = not group.units
+        frames: list[av.VideoFrame] = []
+        for content in group.units:
+            frames = context.decode(av.Packet(content))
         return frames
 
     def _opened(self) -> Context:
