@@ -42,17 +42,20 @@ class Sight:
     def look(self, found: Detections, size: Size, at: float, *, least_sure: float) -> Sighted:
         """What is told of what was found in a picture of that size; boxes stay in its pixels."""
         sure = believed(found, least_sure, self._thresholds)
-        feet = _feet(sure, size)
-        heard = np.array([not self._zones.leave_out(foot) for foot in feet], bool)
-        sure = sure.where(heard)
-        feet = _feet(sure, size)
-        seen = replace(
-            sure,
-            track_ids=self._tracker.follow(sure.scaled(1 / size.width, 1 / size.height), at),
-            zones=tuple(map(self._zones.names, feet)),
-        )
-        events = self._presence.look(seen, self._tracker.track_ids, at)
-        return Sighted(seen.where(np.array([self._zones.counts(foot) for foot in feet], bool)), events)
+        if self._zones.every:
+            sure = sure.where(np.array([not self._zones.leave_out(foot) for foot in _feet(sure, size)], bool))
+        track_ids = self._tracker.follow(sure.scaled(1 / size.width, 1 / size.height), at)
+        seen = replace(sure, track_ids=track_ids)
+        if not self._zones.every:
+            return Sighted(seen)
+        zones = tuple(map(self._zones.names, _feet(seen, size)))
+        events = self._presence.look(replace(seen, zones=zones), self._tracker.track_ids, at)
+        return Sighted(self._reported(replace(seen, zones=zones)), events)
+
+    def _reported(self, seen: Detections) -> Detections:
+        """What stands where things count: everywhere, unless there are zones to stand in."""
+        assert seen.zones is not None
+        return seen.where(np.array([bool(each) for each in seen.zones], bool)) if self._zones.wanted else seen
 
 
 def believed(found: Detections, least_sure: float, thresholds: Mapping[str, float] | None = None) -> Detections:

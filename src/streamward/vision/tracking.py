@@ -13,7 +13,7 @@ Not guaranteed: that two things that pass each other are never exchanged. Only b
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,29 +32,33 @@ _FORESEEN = 1.0  # seconds for which a track is thought to go on as it went
 _FRESH = 0.5  # how much of a new measurement is believed
 
 
+Edges = tuple[float, ...]  # left, upper, right and lower
+
+
 @dataclass(slots=True)
 class Track:
-    """One thing that is followed."""
+    """One thing that is followed; in numbers of Python, which for so few are faster than arrays."""
 
     track_id: int
     label: str
-    box: Numbers
+    box: Edges
     seen_at: float
-    speed: Numbers = field(default_factory=lambda: np.zeros(2))  # parts of the picture a second
+    speed: tuple[float, float] = (0.0, 0.0)  # parts of the picture a second
     missed: int = 0  # looks since
 
-    def expected(self, at: float) -> Numbers:
+    def expected(self, at: float) -> Edges:
         """Where it would be by then."""
-        ahead = self.speed * min(at - self.seen_at, _FORESEEN)
-        expected: Numbers = self.box + np.tile(ahead, 2)
-        return expected
+        ahead = min(at - self.seen_at, _FORESEEN)
+        (x1, y1, x2, y2), x, y = self.box, self.speed[0] * ahead, self.speed[1] * ahead
+        return x1 + x, y1 + y, x2 + x, y2 + y
 
-    def found(self, label: str, box: Numbers, at: float) -> None:
+    def found(self, label: str, box: Edges, at: float) -> None:
         """It is there."""
         passed = at - self.seen_at
         if passed > 0:
-            moved = (_middles(box[None]) - _middles(self.box[None]))[0] / passed
-            self.speed = _FRESH * moved + (1 - _FRESH) * self.speed
+            before, now = _middle(self.box), _middle(box)
+            x, y = ((to - fro) / passed for fro, to in zip(before, now, strict=True))
+            self.speed = _FRESH * x + (1 - _FRESH) * self.speed[0], _FRESH * y + (1 - _FRESH) * self.speed[1]
         self.label, self.box, self.seen_at, self.missed = label, box, at, 0
 
     def is_over(self, at: float) -> bool:
@@ -82,7 +86,8 @@ class Tracker:
             rows = {row: self._tracks[place] for place, row in self._matched(seen, at)}
         for track in self._tracks:
             track.missed += 1
-        for row, (label, box) in enumerate(zip(seen.labels, seen.xyxy, strict=True)):
+        for row, (label, edges) in enumerate(zip(seen.labels, seen.xyxy.tolist(), strict=True)):
+            box = tuple(edges)
             if row not in rows:
                 self._given += 1
                 self._tracks.append(Track(self._given, label, box, at))
@@ -94,25 +99,23 @@ class Tracker:
     def _matched(self, seen: Detections, at: float) -> list[tuple[int, int]]:
         """Pairs of a track's place and a row."""
         expected = np.array([track.expected(at) for track in self._tracks])
-        is_same = np.array([[track.label == label for label in seen.labels] for track in self._tracks])
+        labels = np.array(seen.labels, object)
+        is_same = np.array([track.label for track in self._tracks], object)[:, None] == labels[None]
         overlap = overlaps(expected, seen.xyxy)
+        pairs = _best(overlap, is_same & (overlap >= _LEAST_OVERLAP))
+        if len(pairs) == min(is_same.shape):
+            return pairs
         last = np.array([track.box for track in self._tracks])
         nearness = np.maximum(_nearness(expected, seen.xyxy), _nearness(last, seen.xyxy))  # it may have turned round
-        pairs: list[tuple[int, int]] = []
-        for scores, may in (
-            (overlap, is_same & (overlap >= _LEAST_OVERLAP)),
-            (nearness, is_same & (nearness > 0)),
-            (overlap, overlap >= _SAME_PLACE),
-        ):
-            pairs += _best(scores, may, taken=pairs)
-        return pairs
+        pairs += _best(nearness, is_same & (nearness > 0), taken=pairs)
+        return [*pairs, *_best(overlap, overlap >= _SAME_PLACE, taken=pairs)]
 
     def _make_room(self) -> None:
         if len(self._tracks) > MOST:
             self._tracks = sorted(self._tracks, key=lambda track: (track.seen_at, track.track_id))[-MOST:]
 
 
-def _best(scores: NDArray[np.float64], may: Mask, *, taken: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def _best(scores: NDArray[np.float64], may: Mask, *, taken: Sequence[tuple[int, int]] = ()) -> list[tuple[int, int]]:
     """Pairs of those that may go together and are not taken, the best first; each is in one pair at most."""
     places, rows = {place for place, _ in taken}, {row for _, row in taken}
     pairs = []
@@ -132,6 +135,11 @@ def _nearness(some: Numbers, others: Numbers) -> NDArray[np.float64]:
     away = np.abs(_middles(some)[:, None] - _middles(others)[None]) / ((sizes[:, None] + other_sizes[None]) / 2)
     nearness: NDArray[np.float64] = np.maximum(1 - away.max(axis=2) / _NEAR, 0) * is_alike
     return nearness
+
+
+def _middle(box: Edges) -> tuple[float, float]:
+    x1, y1, x2, y2 = box
+    return (x1 + x2) / 2, (y1 + y2) / 2
 
 
 def _middles(boxes: Numbers) -> Numbers:

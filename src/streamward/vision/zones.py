@@ -25,19 +25,20 @@ class Zones:
 
     def names(self, foot: Point) -> tuple[str, ...]:
         """The zones in which it stands, in the order in which they were given; those that leave out have no say."""
-        return tuple(zone.name for zone in self._wanted if zone.holds(_within(foot)))
+        return tuple(zone.name for zone in self.wanted if zone.holds(_within(foot)))
 
     def counts(self, foot: Point) -> bool:
         """Whether what stands there is reported."""
-        return not self.leave_out(foot) and (not self._wanted or bool(self.names(foot)))
+        return not self.leave_out(foot) and (not self.wanted or bool(self.names(foot)))
 
     @property
     def dwells(self) -> Mapping[str, float]:
         """After how many seconds somebody who stays is told, by the zone's name."""
-        return {zone.name: zone.dwell_s for zone in self._wanted if zone.dwell_s is not None}
+        return {zone.name: zone.dwell_s for zone in self.wanted if zone.dwell_s is not None}
 
     @property
-    def _wanted(self) -> tuple[Zone, ...]:
+    def wanted(self) -> tuple[Zone, ...]:
+        """Those in which things count."""
         return tuple(zone for zone in self.every if not zone.leaves_out)
 
 

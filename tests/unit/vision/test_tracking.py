@@ -48,6 +48,10 @@ def test_what_is_far_away_or_of_another_size_is_another_thing(other):
     assert followed([things((0.5, 0.5), size=0.05), other]) == [(1,), (2,)]
 
 
+def test_of_two_that_could_be_it_the_one_that_overlaps_more_is():
+    assert followed([things((0.5, 0.5)), things((0.53, 0.5), (0.51, 0.5))]) == [(1,), (2, 1)]
+
+
 def test_things_of_two_kinds_in_one_place_are_two():
     both = Detections.of([*things((0.5, 0.5)), *things((0.52, 0.5), label="bicycle")])
     assert followed([both, both.where(np.array([False, True])), both]) == [(1, 2), (2,), (1, 2)]
