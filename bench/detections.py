@@ -38,6 +38,8 @@ _TYPES = {
     "label": "text",
     "confidence": "double precision",
     "box": "text",
+    "track_id": "bigint",
+    "zones": "text",
 }
 _BARE = (
     f"INSERT INTO {{}} ({', '.join(_TYPES)}, is_late, stored_at)"
@@ -109,7 +111,7 @@ def _seen(frame: int, index: int, now: datetime) -> Seen:
         incarnation=Incarnation("inc"),
         generation=Generation(1),
         made_at=now,
-        detection=Detection("person", 0.75, Box(1.0, 2.0, 30.5, 40.25)),
+        detection=Detection("person", 0.75, Box(1.0, 2.0, 30.5, 40.25), track_id=index, zones=("door",)),
     )
 
 
@@ -143,4 +145,6 @@ def _row(seen: Seen) -> tuple[object, ...]:
         what.label,
         what.confidence,
         msgspec.json.encode((what.box.x1, what.box.y1, what.box.x2, what.box.y2)).decode(),
+        what.track_id,
+        msgspec.json.encode(what.zones).decode(),
     )

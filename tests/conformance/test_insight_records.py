@@ -9,7 +9,7 @@ from streamward.leases.store import Store
 from streamward.model.ids import CameraId, TenantId
 from tests.support.builders import START, an_owner, at
 from tests.support.fleet import take, with_cameras, with_runners
-from tests.support.sightings import PERSON, a_batch_id, a_sealed, a_seen
+from tests.support.sightings import FOLLOWED, PERSON, a_batch_id, a_sealed, a_seen
 from tests.support.stores import World
 
 ONE = an_owner()
@@ -53,6 +53,14 @@ async def test_detections_are_read_whole_newest_first_and_page_by_page(world: Wo
     assert (page[0].seen, page[0].is_late, page[0].stored_at, page[0].batch_id) == (ours("event-4"), False, START, None)
     rest = await world.insight.records.detections(Recent(scope=None, before=ids[3]))
     assert [each.detection_id for each in rest] == ids[2::-1]
+
+
+async def test_which_thing_it_is_and_where_it_stands_is_read_with_a_detection(world: World):
+    await with_two_tenants(world.store)
+    farthest = replace(FOLLOWED, track_id=2**63 - 1, zones=())
+    await admitted(world, a_seen(detection=FOLLOWED), a_seen(index=1, detection=farthest), a_seen(index=2))
+    found = await world.insight.records.detections(Recent(scope=OURS))
+    assert [each.seen.detection for each in found] == [PERSON, farthest, FOLLOWED]
 
 
 async def test_nobody_reads_another_tenant_s_detections_and_batches(world: World):

@@ -26,6 +26,7 @@ async def test_a_batch_is_told_with_its_detections_and_what_was_said_of_it(tenan
     (seen,) = told["detections"]
     assert told["batch"]["detection_ids"] == [seen["detection_id"]]
     assert (seen["label"], seen["batch_id"], seen["late"]) == ("person", "batch-t-01", False)
+    assert (seen["track_id"], seen["zones"]) == (None, [])
     assert told["analysis"]["summary"] == "1 × person on t-01-cam within 0 s"
     assert told["batch"] == (await viewer.get("/v1/batches")).json()["items"][0]
     assert seen == (await viewer.get("/v1/detections")).json()["items"][0]

@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace as replace_fields
 
 from streamward.batcher.facts import DetectionsMissing, DetectionsStored, MessagesUnusable
 from streamward.batcher.intake import TRIES
@@ -18,6 +19,7 @@ from streamward.model.message import Message
 from streamward.model.objects import ObjectKey, StoreAway
 from streamward.protocol import codec, events
 from streamward.protocol.pointers import DATAREF, pointer, stored
+from streamward.protocol.seeing import MOST_ZONES
 from tests.support.batch_desk import Desk, a_thing, an_event, told
 from tests.support.builders import CAMERA, TENANT
 from tests.support.clocks import START
@@ -41,6 +43,14 @@ async def test_what_was_seen_is_stored_in_a_batch_and_told_of_before_it_is_ackno
     bodies = [json.loads(each.body) for each in desk.db.broadcasts]
     assert [each["label"] for each in bodies] == ["person", "car", "person", "car"]
     assert len({each["batch_id"] for each in bodies}) == 1
+
+
+async def test_which_thing_it_is_and_where_it_stands_is_stored_too():
+    desk = Desk()
+    await desk.see(0, detections=[replace_fields(a_thing(), track_id=7, zones=["door", "yard"]), a_thing()])
+    await desk.take_in()
+    found = [each.seen.detection for each in desk.db.detections.values()]
+    assert [(each.track_id, each.zones) for each in found] == [(7, ("door", "yard")), (None, ())]
 
 
 async def test_what_comes_again_is_known_and_changes_nothing():
@@ -93,6 +103,12 @@ UNUSABLE = {
     "half a character": lambda m: replace(m, body=m.body.replace(b'"person"', b'"per\\ud800son"')),
     "no class": lambda m: replace(m, body=m.body.replace(b'"person"', b'""')),
     "more than a number": lambda m: replace(m, body=m.body.replace(b"0.75", b"1e999")),
+    "a track below 0": lambda m: replace(m, body=m.body.replace(b'"track_id":null', b'"track_id":-1')),
+    "a track of 64 bits": lambda m: replace(m, body=m.body.replace(b'"track_id":null', b'"track_id":%d' % 2**63)),
+    "a zone without a name": lambda m: replace(m, body=m.body.replace(b'"zones":[]', b'"zones":[""]')),
+    "more zones than there are": lambda m: replace(
+        m, body=m.body.replace(b'"zones":[]', b'"zones":["a"%s]' % (b',"a"' * MOST_ZONES))
+    ),
     "a pointer to nothing": lambda m: replace(m, headers={**m.headers, DATAREF: "s3://x/y"}),
 }
 

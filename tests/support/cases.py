@@ -12,14 +12,16 @@ BATCH = BatchId("batch-" + "a" * 32)
 _ids = itertools.count(1)
 
 
-def seen(label: str, confidence: float = 0.9, *, at: float = 0.0, zones: tuple[str, ...] = ()) -> Recorded:
+def seen(
+    label: str, confidence: float = 0.9, *, at: float = 0.0, zones: tuple[str, ...] = (), track: int | None = None
+) -> Recorded:
     """One detection, so many seconds after the start."""
     return Recorded(
         detection_id=next(_ids),
         camera_id=builders.CAMERA,
         made_at=builders.at(at),
-        detection=Detection(label, confidence, Box(1, 2, 30, 40)),
-        zones=zones,
+        detection=Detection(label, confidence, Box(1, 2, 30, 40), track_id=track, zones=zones),
+        track=None if track is None else f"{builders.CAMERA}.1.1.{track}",
     )
 
 

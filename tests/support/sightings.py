@@ -1,6 +1,7 @@
 """Detections for tests, and batches of them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from streamward.insight.batch import BatchId, CloseReason, Sealed
@@ -11,6 +12,7 @@ from streamward.model.ids import CameraId, Generation, TenantId
 from tests.support.builders import CAMERA, SITE, START, TENANT, an_owner
 
 PERSON = Detection("person", 0.75, Box(1.0, 2.0, 30.5, 40.25))
+FOLLOWED = replace(PERSON, track_id=7, zones=("door", "yard"))
 
 
 def a_seen(
@@ -22,6 +24,7 @@ def a_seen(
     owner: Owner | None = None,
     generation: int = 1,
     made_at: datetime = START,
+    detection: Detection = PERSON,
 ) -> Seen:
     owner = owner or an_owner()
     return Seen(
@@ -34,7 +37,7 @@ def a_seen(
         incarnation=owner.incarnation,
         generation=Generation(generation),
         made_at=made_at,
-        detection=PERSON,
+        detection=detection,
     )
 
 

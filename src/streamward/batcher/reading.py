@@ -16,8 +16,10 @@ from streamward.model.objects import ObjectStore
 from streamward.protocol import codec
 from streamward.protocol.events import DetectionEvent, DetectionsLost, SeenThing, event_id, routing_key
 from streamward.protocol.fields import check_year
+from streamward.protocol.seeing import MOST_ZONES
 
 LONGEST_LABEL = 200  # characters
+HIGHEST_TRACK = 2**63 - 1  # of which a column has room
 _GAP = "gap."
 
 
@@ -60,6 +62,10 @@ def _check_thing(thing: SeenThing) -> None:
         raise ValueError(f"a class must be 1 to {LONGEST_LABEL} printable characters")
     if not all(map(math.isfinite, (thing.conf, *thing.bbox_xyxy))):
         raise ValueError("a number in it is not finite")
+    if thing.track_id is not None and not 0 <= thing.track_id <= HIGHEST_TRACK:
+        raise ValueError("a track_id must be a number of 63 bits")
+    if len(thing.zones) > MOST_ZONES:
+        raise ValueError(f"a thing stands in at most {MOST_ZONES} zones")
 
 
 def _seen(event: DetectionEvent, index: int, thing: SeenThing) -> Seen:
@@ -73,5 +79,7 @@ def _seen(event: DetectionEvent, index: int, thing: SeenThing) -> Seen:
         incarnation=Incarnation(event.incarnation),
         generation=Generation(event.generation),
         made_at=event.ts,
-        detection=Detection(thing.label, thing.conf, Box(*thing.bbox_xyxy)),
+        detection=Detection(
+            thing.label, thing.conf, Box(*thing.bbox_xyxy), track_id=thing.track_id, zones=tuple(thing.zones)
+        ),
     )

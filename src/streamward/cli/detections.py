@@ -27,10 +27,21 @@ def list_detections(
         output.print_lines(found)
         return
     rows = [
-        (each.detection_id, each.camera_uuid, each.made_at, each.label, each.confidence, each.late, each.batch_id)
+        (
+            each.detection_id,
+            each.camera_uuid,
+            each.made_at,
+            each.label,
+            each.track_id,
+            each.confidence,
+            each.zones,
+            each.late,
+            each.batch_id,
+        )
         for each in found
     ]
     if rows:
-        output.print_table(("DETECTION", "CAMERA", "MADE", "WHAT", "CONFIDENCE", "LATE", "BATCH"), rows)
+        headings = ("DETECTION", "CAMERA", "MADE", "WHAT", "TRACK", "CONFIDENCE", "ZONES", "LATE", "BATCH")
+        output.print_table(headings, rows)
     else:
         output.say("no detections yet: `streamward batcher` stores what Workers see")

@@ -59,7 +59,12 @@ class Recorded:
     detection: Detection
     is_late: bool = False
     batch_id: BatchId | None = None  # the closed batch that has it
-    zones: tuple[str, ...] = ()  # where it stood, if that is known
+    track: str | None = None  # the same for one thing as long as it was followed; None: nobody did
+
+    @property
+    def zones(self) -> tuple[str, ...]:
+        """Where it stood."""
+        return self.detection.zones
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +86,10 @@ class Presence:
     last_seen: datetime
     dwell: float  # seconds in which at least one was there, as far as it was looked at
     confidence: float  # of the surest
-    zones: tuple[str, ...] = ()
+    zones: tuple[str, ...] = ()  # in which one stood
+    tracks: int | None = (
+        None  # how many things they are, if each was followed; one that was lost and found counts twice
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,4 +160,10 @@ def _presence(label: str, seen: Sequence[Recorded]) -> Presence:
         dwell=dwell(moments),
         confidence=max(each.detection.confidence for each in seen),
         zones=tuple(sorted({zone for each in seen for zone in each.zones})),
+        tracks=_tracks(seen),
     )
+
+
+def _tracks(seen: Iterable[Recorded]) -> int | None:
+    found = {each.track for each in seen}
+    return None if None in found else len(found)

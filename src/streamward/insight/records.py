@@ -41,7 +41,14 @@ class DetectionRecord:
             detection=self.seen.detection,
             is_late=self.is_late,
             batch_id=self.batch_id,
+            track=self._track,
         )
+
+    @property
+    def _track(self) -> str | None:
+        """An event is called `<camera>.<generation>.<epoch>.<frame>`, and numbers of tracks are an epoch's own."""
+        number = self.seen.detection.track_id
+        return None if number is None else f"{self.seen.event_id.rpartition('.')[0]}.{number}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

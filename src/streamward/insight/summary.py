@@ -58,11 +58,18 @@ def judge(found: tuple[Presence, ...], *, reason: CloseReason) -> Risk:
 
 def sentence(case: Case, found: tuple[Presence, ...]) -> str:
     """A batch in one sentence."""
-    counts = ", ".join(f"{each.count} × {each.label}" for each in found)
+    counts = ", ".join(map(_count, found))
     spanned = (max(each.last_seen for each in found) - min(each.first_seen for each in found)).total_seconds()
     zones = sorted({zone for each in found for zone in each.zones})
     where = f" in {', '.join(zones)}" if zones else ""
     return f"{counts} on {case.batch.camera_id}{where} within {spanned:.0f} s"
+
+
+def _count(presence: Presence) -> str:
+    """How many things, where that is known; else in how many places of how many frames."""
+    if presence.tracks is None:
+        return f"{presence.count} × {presence.label}"
+    return f"{presence.tracks} × {presence.label} ({presence.count} detections)"
 
 
 def _weight(presence: Presence) -> float:

@@ -11,7 +11,10 @@ from streamward.protocol.fields import Cursor, Id, Limit, Message
 
 
 class KindSeen(Message, frozen=True):
-    """Control plane: all things of one kind in a batch; `dwell_s` is how long at least one was there."""
+    """Control plane: all things of one kind in a batch; `dwell_s` is how long at least one was there.
+
+    `count` is of detections, `tracks` of the things that were followed in them; null: not each of them was.
+    """
 
     label: str
     count: int
@@ -21,6 +24,7 @@ class KindSeen(Message, frozen=True):
     dwell_s: float
     confidence: float
     zones: list[str]
+    tracks: int | None
 
 
 class RecentQuery(Message, frozen=True):
@@ -82,4 +86,5 @@ def _kind(presence: Presence) -> KindSeen:
         dwell_s=presence.dwell,
         confidence=presence.confidence,
         zones=list(presence.zones),
+        tracks=presence.tracks,
     )

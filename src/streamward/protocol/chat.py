@@ -67,7 +67,10 @@ class Verdict(Message, frozen=True):
 
 
 class ShownPresence(Message, frozen=True):
-    """Batcher shows a model all things of one kind; times are seconds since the batch began."""
+    """Batcher shows a model all things of one kind; times are seconds since the batch began.
+
+    `count` is of detections, `tracks` of the things that were followed in them, if each was.
+    """
 
     label: str
     count: int
@@ -77,6 +80,7 @@ class ShownPresence(Message, frozen=True):
     dwell_s: float
     confidence: float
     zones: list[str]
+    tracks: int | None
 
 
 class ShownDetection(Message, frozen=True):
@@ -114,6 +118,7 @@ def shown(case: Case) -> ShownCase:
             dwell_s=each.dwell,
             confidence=each.confidence,
             zones=list(each.zones),
+            tracks=each.tracks,
         )
         for each in presences(case.seen)
     ]

@@ -25,6 +25,8 @@ class DetectionDetails(Message, frozen=True):
     bbox_xyxy: list[float]
     late: bool
     batch_id: str | None
+    track_id: int | None
+    zones: list[str]
 
 
 class DetectionPage(Message, frozen=True):
@@ -83,6 +85,8 @@ def detection_details(record: DetectionRecord) -> DetectionDetails:
         bbox_xyxy=[box.x1, box.y1, box.x2, box.y2],
         late=record.is_late,
         batch_id=record.batch_id,
+        track_id=seen.detection.track_id,
+        zones=list(seen.detection.zones),
     )
 
 

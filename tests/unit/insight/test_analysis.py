@@ -36,6 +36,16 @@ def test_the_zones_of_a_kind_are_told_once_each():
     assert found.zones == ("door", "yard")
 
 
+def test_things_that_were_followed_are_counted_each_once():
+    (found,) = presences([seen("person", at=second, track=track) for second in range(20) for track in (1, 7)])
+    assert (found.count, found.tracks) == (40, 2)
+
+
+def test_nobody_guesses_how_many_there_were_if_one_was_not_followed():
+    (found,) = presences([seen("person", at=0, track=1), seen("person", at=1)])
+    assert found.tracks is None
+
+
 @pytest.mark.parametrize(
     ("moments", "seconds"),
     [([0], 0.0), ([0, 5], 5.0), ([0, 5.001], 0.0), ([4, 0, 2], 4.0), ([0, 3, 60, 62], 5.0), ([1, 1], 0.0)],

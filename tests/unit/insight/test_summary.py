@@ -57,5 +57,12 @@ def test_a_batch_is_told_in_one_sentence():
     assert (said.analyst, said.first_seen, said.last_seen) == (NAME, at(0), at(9))
 
 
+def test_things_that_were_followed_are_told_by_their_number_and_not_by_how_often_they_were_seen():
+    persons = [seen("person", at=second, track=track) for second in range(10) for track in (1, 2, 3)]
+    assert summarise(a_case(*persons, seen("car"))).summary == (
+        "3 × person (30 detections), 1 × car on cam-1 within 9 s"
+    )
+
+
 def test_zones_that_nobody_knows_are_not_told():
     assert summarise(a_case(seen("person"))).summary == "1 × person on cam-1 within 0 s"

@@ -22,7 +22,7 @@ from streamward.drivers.sql.statement import Shape, Statement, statement
 from streamward.insight.store import Seen, Stored, in_turn
 
 _KEYED = ("event_id", "idx")
-_SEEN = ("stamp", *_KEYED, "made_at", "label", "confidence", "box")
+_SEEN = ("stamp", *_KEYED, "made_at", "label", "confidence", "box", "track_id", "zones")
 _STORED = Shape("d", "detection_id event_id idx made_at is_late batch_id")
 _LARGEST = 2**63  # no generation comes so far, and no column holds it
 
@@ -115,6 +115,8 @@ def _row(seen: Seen, stamps: dict[tuple[object, ...], int]) -> tuple[object, ...
         what.label.replace("\0", "\N{REPLACEMENT CHARACTER}"),  # which PostgreSQL has no room for
         what.confidence,
         _json((box.x1, box.y1, box.x2, box.y2)).decode(),
+        what.track_id,
+        _json(what.zones).decode() if what.zones else "[]",
     )
 
 
@@ -144,9 +146,9 @@ def _insert(dialect: SqlDialect) -> str:
     dated = f"{dialect.least}(n.made_at, t.now)"
     return (
         "INSERT INTO detections (event_id, idx, tenant_id, site_id, camera_uuid, generation, made_at, stored_at,"
-        " is_late, label, confidence, box)"
+        " is_late, label, confidence, box, track_id, zones)"
         f" SELECT n.event_id, n.idx, k.tenant_id, k.site_id, k.camera_uuid, k.generation, {dated}, t.now,"
-        " k.next_at IS NOT NULL, n.label, n.confidence, n.box"
+        " k.next_at IS NOT NULL, n.label, n.confidence, n.box, n.track_id, n.zones"
         f" FROM {dialect.listed(*_SEEN, is_numbered=True)} CROSS JOIN t JOIN k ON k.stamp = n.stamp"
         f" WHERE NOT k.is_busy AND (k.next_at IS NULL OR {dated} < k.next_at)"
         " ORDER BY n.place ON CONFLICT (event_id, idx) DO NOTHING RETURNING detection_id"

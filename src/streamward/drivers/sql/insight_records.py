@@ -199,6 +199,7 @@ def _delete(table: str, column: str, dialect: SqlDialect) -> Statement:
 
 def _detection_of(row: Any) -> DetectionRecord:
     box = Box(*msgspec.json.decode(row.d_box, type=tuple[float, float, float, float]))
+    zones = msgspec.json.decode(row.d_zones, type=tuple[str, ...])
     seen = Seen(
         event_id=row.d_event_id,
         index=row.d_idx,
@@ -209,7 +210,7 @@ def _detection_of(row: Any) -> DetectionRecord:
         incarnation=row.g_incarnation,
         generation=row.d_generation,
         made_at=row.d_made_at,
-        detection=Detection(row.d_label, row.d_confidence, box),
+        detection=Detection(row.d_label, row.d_confidence, box, track_id=row.d_track_id, zones=zones),
     )
     return DetectionRecord(
         detection_id=row.d_detection_id,

@@ -32,7 +32,7 @@ _NAMES: Mapping[TypeEngine[Any], str] = {
         "detection_ids reason kind wishes box decode stage zones thresholds"
     ),
     Boolean(): "enabled do_not_process wanted cordoned is_served is_dialed is_live is_held is_late may_wait is_told",
-    BigInteger(): "generation streamed_generation revision position detection_id seq before_number",
+    BigInteger(): "generation streamed_generation revision position detection_id seq before_number track_id",
     Integer(): (
         "capacity capacity_streams reserve_size limit held free asked caller place in_flight leased orphaned "
         "unowned free_slots runners wanted_cameras waiting credential_version make proven_make tried_make idx stamp "
@@ -95,7 +95,7 @@ ANNOUNCEMENT = Shape("o", "position event_id routing_key body at")
 DETECTION = Shape(
     "d",
     "detection_id event_id idx tenant_id site_id camera_uuid generation made_at stored_at is_late label confidence "
-    "box batch_id",
+    "box track_id zones batch_id",
 )
 BATCH = Shape("b", "position batch_id tenant_id camera_uuid detection_ids started_at closed_at reason")
 BROADCAST = Shape("b", "seq tenant_id kind body at")
