@@ -5,7 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench import batcher, closing, detections, index, loop_filter, messages, readers, rtp
+from bench import batcher, closing, detections, index, inference, loop_filter, messages, readers, rtp
 from bench.fleet import fill
 from bench.renewals import bare, growth, over_http, singles
 from tests.support.postgres import PostgresServer, installed
@@ -17,10 +17,11 @@ PASSES = 3
 
 
 def main() -> int:
-    """Measures RTP, cameras, bus and open batches, then leases and detections on a private PostgreSQL."""
+    """Measures RTP, cameras, models, bus and open batches, then leases and detections on a private PostgreSQL."""
     rtp.main()
     readers.main()
     loop_filter.main()
+    inference.main()
     messages.main()
     index.main()
     binaries = installed()
