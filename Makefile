@@ -80,9 +80,9 @@ $(VENV)/.run: pyproject.toml | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[control,vision,litert,onnx,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[control,vision,litert,onnx,openvino,dev]'
 	@touch $@ $(VENV)/.run
 
 $(VENV)/.bench: pyproject.toml | $(VENV)/.dev
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[control,vision,litert,onnx,dev,bench]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[control,vision,litert,onnx,openvino,dev,bench]'
 	@touch $@

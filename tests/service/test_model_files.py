@@ -12,6 +12,7 @@ from streamward.drivers.decoder import DecodedFrame
 from streamward.drivers.detectors import loading, model_file
 from streamward.drivers.detectors.loading import load_detector
 from streamward.model.detection import Box, Detection
+from streamward.model.runtime import ModelRuntime
 from streamward.protocol.shards import ModelsAt
 from streamward.vision.detector import DetectorUnusable, Size, shown_size
 from tests.support import onnx_files
@@ -132,7 +133,10 @@ def test_what_brings_its_process_down_does_so_in_a_process_of_its_own(models: Pa
 
 def test_a_file_that_changes_while_it_is_tried_is_refused(models: Path):
     (models / "other.onnx").write_bytes(GOOD)
-    assert loading.tried(models / "other.onnx", "the digest before") == "it changed while it was tried"
+    assert (
+        loading.tried(models / "other.onnx", "the digest before", ModelRuntime.ONNXRUNTIME)
+        == "it changed while it was tried"
+    )
 
 
 @pytest.mark.parametrize(

@@ -182,4 +182,4 @@ def _models() -> Any:
 
     settings = load()
     key = None if settings.models_key is None else public_key_in(settings.models_key)
-    return ModelsAt(folder=str(settings.models_folder), key=key)
+    return ModelsAt(folder=str(settings.models_folder), key=key, runtime=settings.models_runtime)

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from streamward.model import broker_url
+from streamward.model.runtime import ModelRuntime
 from streamward.model.secret import Secret
 from streamward.model.video import DecodeMode, HardwareDecoding, SkipLoopFilter
 from streamward.protocol import seeing
@@ -109,10 +110,11 @@ class ControlPlane(Message, frozen=True):
 
 
 class ModelsAt(Message, frozen=True):
-    """Where models lie, and by whose key they must be signed: the public half, in base64; null: nobody's."""
+    """Where models lie, by whose key they must be signed (the public half in base64; null: nobody's), who runs ONNX."""
 
     folder: str = "data/models"
     key: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]{43}$(?!\n)")] | None = None
+    runtime: ModelRuntime = ModelRuntime.ONNXRUNTIME
 
 
 class Telemetry(Message, frozen=True):

@@ -34,6 +34,7 @@ def template(settings: Settings, owner: Owner, secret: Secret) -> shards.ShardCo
         models=shards.ModelsAt(
             folder=str(settings.models_folder.absolute()),
             key=None if settings.models_key is None else public_key_in(settings.models_key),
+            runtime=settings.models_runtime,
         ),
         log=shards.LogLines(format=settings.log.format, level=settings.log.level),
     )

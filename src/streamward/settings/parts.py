@@ -9,6 +9,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from streamward.leases.policy import FAST, LONGEST_TTL, SHORTEST_TTL, TimingsContradict, check_timings
 from streamward.model import broker_url
+from streamward.model.runtime import ModelRuntime
 from streamward.model.secret import Secret
 from streamward.protocol.fields import ClearText
 from streamward.protocol.shards import ObjectsAt
@@ -250,6 +251,9 @@ class Settings(BaseSettings):
         Path | None,
         Field(description="File with the public key in PEM that models must be signed by; without it they need not be"),
     ] = None
+    models_runtime: Annotated[
+        ModelRuntime, Field(description="What runs ONNX models; OpenVINO needs the extra `openvino`")
+    ] = ModelRuntime.ONNXRUNTIME
     control: ControlSettings = ControlSettings()
     database: DatabaseSettings = DatabaseSettings()
     amqp: AmqpSettings = AmqpSettings()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from streamward.drivers.detectors import heads
 from streamward.drivers.detectors.heads import Labels
-from streamward.drivers.detectors.refusal import ModelRefused
+from streamward.drivers.detectors.refusal import ModelRefused, first_line
 from streamward.vision.detections import AnswerUnusable, Detections
 from streamward.vision.detector import Size
 
@@ -74,8 +74,7 @@ def _interpreter(content: bytes) -> Any:
         interpreter = Interpreter(model_content=content, num_threads=1)
         interpreter.allocate_tensors()
     except (RuntimeError, ValueError, TypeError) as error:
-        first_line = str(error).partition("\n")[0][:300]
-        raise ModelRefused(f"LiteRT cannot load it: {first_line}") from error
+        raise ModelRefused(f"LiteRT cannot load it: {first_line(error)}") from error
     return interpreter
 
 

@@ -23,8 +23,10 @@ from typing import Any, TypeVar
 from streamward.drivers.detectors import model_file
 from streamward.drivers.detectors.colour import ColourDetector
 from streamward.drivers.detectors.model_file import Model, Stamp
+from streamward.drivers.detectors.onnx_model import OpenVinoDetector
 from streamward.drivers.detectors.refusal import ModelRefused
 from streamward.drivers.null import NullDetector
+from streamward.model.runtime import ModelRuntime
 from streamward.protocol.shards import ModelsAt
 from streamward.vision.detections import Detections, checked
 from streamward.vision.detector import Detector, DetectorUnusable, NewVersion, Size
@@ -35,7 +37,8 @@ BUILT_IN: dict[str, Callable[[], Detector]] = {"colour": ColourDetector, "null":
 GROUP = "streamward.detectors"
 DEFAULT_SIZE = Size(640, 360)
 _LARGEST = 4096  # pixels across or down
-_EXTRAS = {"ai_edge_litert": "litert", "onnxruntime": "onnx", "numpy": "vision"}
+_EXTRAS = {"ai_edge_litert": "litert", "onnxruntime": "onnx", "openvino": "openvino", "numpy": "vision"}
+_RUNTIMES = {("onnx", ModelRuntime.OPENVINO): OpenVinoDetector}  # who reads such files; else whoever offers to
 
 
 class FunctionDetector:
@@ -115,21 +118,21 @@ def _told(name: str, load: Callable[[], T]) -> T:
         raise DetectorUnusable(name, _sentence(error)) from error
 
 
-def tried(file: Path, digest: str) -> str | None:
+def tried(file: Path, digest: str, runtime: ModelRuntime) -> str | None:
     """Why a file is of no use; what to find that out does to this process, it does."""
     try:
         content = model_file.read(file)
         if model_file.digest_of(content) != digest:
             return "it changed while it was tried"
-        return problem_of(model_file.unpacked(file, content, key=None))
+        return problem_of(model_file.unpacked(file, content, key=None), runtime)
     except ModelRefused as error:
         return error.why
 
 
-def problem_of(model: Model) -> str | None:
+def problem_of(model: Model, runtime: ModelRuntime = ModelRuntime.ONNXRUNTIME) -> str | None:
     """Why a model is of no use, after it was loaded and shown a picture."""
     try:
-        _from_content(model)
+        _from_content(model, runtime)
     except ModelRefused as error:
         return error.why
     except Exception as error:  # noqa: BLE001 - as for what is loaded to be used
@@ -158,12 +161,12 @@ def _from_file(file: Path, models: ModelsAt, *, above: int | None = None) -> Mod
     model = model_file.trusted(file, content, models)
     if above is not None and (model.version or 0) <= above:
         raise ModelRefused(f"version {model.version or 0} was put in its place, and {above} is running")
-    model_file.prove(file, content, proofs=Path(models.folder))
-    return _from_content(model, stamp)
+    model_file.prove(file, content, proofs=Path(models.folder), runtime=models.runtime)
+    return _from_content(model, models.runtime, stamp)
 
 
-def _from_content(model: Model, stamp: Stamp | None = None) -> ModelDetector:
-    make = _offered(model.suffix)
+def _from_content(model: Model, runtime: ModelRuntime, stamp: Stamp | None = None) -> ModelDetector:
+    make = _RUNTIMES.get((model.suffix, runtime)) or _offered(model.suffix)
     if make is None:
         raise ModelRefused(f"no installed package reads files that end in .{model.suffix}")
     detector = ModelDetector(model.name, make(model.content), version=model.version, stamp=stamp)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from streamward.drivers.detectors import bundle, manifest, trial
 from streamward.drivers.detectors.refusal import ModelRefused
 from streamward.drivers.pictures import PictureUnusable, picture_in
+from streamward.model.runtime import ModelRuntime
 from streamward.protocol.shards import ModelsAt
 from streamward.vision.detections import AnswerUnusable
 from streamward.vision.detector import Detector, Size, least_sure, shown_size
@@ -84,11 +85,11 @@ def unpacked(file: Path, content: bytes, *, key: str | None) -> Model:
     )
 
 
-def prove(file: Path, content: bytes, *, proofs: Path) -> None:
+def prove(file: Path, content: bytes, *, proofs: Path, runtime: ModelRuntime) -> None:
     """Raises ModelRefused unless a file is one of ours or has passed its trial, now or before."""
     digest = digest_of(content)
     if digest not in manifest.DIGESTS:
-        trial.prove(file, digest, proofs=proofs)
+        trial.prove(file, digest, proofs=proofs, runtime=runtime)
 
 
 def stamp_of(file: Path) -> Stamp:

@@ -25,7 +25,8 @@ _MESSAGES = {
 }
 _OUTPUT = 12  # of a graph
 _EXTERNAL = (13, 14)  # of a tensor: where else it is, and that it is elsewhere
-_IR_VERSION, _GRAPH = 1, 7  # of a model
+_IR_VERSION, _GRAPH, _METADATA = 1, 7, 14  # of a model
+_MOST_METADATA = 1000  # things that it says of itself
 _CUT = ModelRefused("it is no ONNX file, or only a part of one")
 
 
@@ -35,12 +36,14 @@ class _Field(NamedTuple):
     content: memoryview | None  # of what may be one
 
 
-def look_through(content: bytes) -> None:
-    """Raises ModelRefused if the file is not one that may be loaded."""
+def looked_through(content: bytes) -> dict[str, str]:
+    """What else the file says of itself; raises ModelRefused if it is not one that may be loaded."""
     model = list(_fields(memoryview(content)))
     if {_IR_VERSION, _GRAPH} - {field.number for field in model}:
         raise _CUT
     _walk("model", memoryview(content), 0)
+    pairs = [field.content for field in model if field.number == _METADATA and field.content is not None]
+    return dict(_pair(each) for each in pairs[:_MOST_METADATA])
 
 
 def _walk(kind: str, content: memoryview, depth: int) -> None:
@@ -56,6 +59,13 @@ def _walk(kind: str, content: memoryview, depth: int) -> None:
             _walk(inner, field.content, depth + (inner == "graph"))
     if outputs > MOST_OUTPUTS:
         raise ModelRefused(f"it has {outputs} outputs, and no detector has more than {MOST_OUTPUTS}")
+
+
+def _pair(content: memoryview) -> tuple[str, str]:
+    """A name and what it stands for."""
+    texts = {field.number: field.content for field in _fields(content) if field.content is not None}
+    name, value = (bytes(texts.get(number, b"")).decode(errors="replace") for number in (1, 2))
+    return name, value
 
 
 def _fields(content: memoryview) -> Iterator[_Field]:

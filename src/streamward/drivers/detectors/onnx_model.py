@@ -1,17 +1,15 @@
 """Detectors from ONNX files: heads as YOLO, SSD and YuNet have them; names and size from the file itself.
 
 A picture keeps its shape and is put into the upper left corner of what the model takes, so that boxes are where they
-were. A model that takes any size is shown pictures of 640 across.
+were. A model that takes any size is shown pictures of 640 across. Which library runs it, makes no difference here.
 """
 
 import ast
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
-from onnxruntime.capi import onnxruntime_pybind11_state as ort
 
 from streamward.drivers.detectors import heads, onnx_file
 from streamward.drivers.detectors.heads import Found, Labels, Numbers
@@ -23,12 +21,30 @@ ROOM = Size(640, 640)  # for models that take any size
 _STEP = 32  # such models take multiples of this
 _GREY = 114  # around the picture, as models are trained with
 _LEAST_FACE = 0.6
-_NUMBERS = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(uint8)": np.uint8}
-_TROUBLES = (ort.Fail, ort.InvalidArgument, ort.InvalidGraph, ort.InvalidProtobuf, ort.NotImplemented, ort.EPFail)
 _LONGEST_NAMES = 200_000  # characters
 _LARGEST = 4096  # pixels across or down
 
+Given = NDArray[Any]
 Head = Callable[[dict[str, Numbers], Size], Found]
+
+
+class Place(NamedTuple):
+    """What goes into a model, or comes out of it."""
+
+    name: str
+    form: type[np.generic] | None  # None: none that a picture has
+    shape: Sequence[int | str | None]  # what is no number, may be any
+
+
+class Session(Protocol):
+    """A model that a library has loaded."""
+
+    inputs: list[Place]
+    outputs: list[Place]
+
+    def run(self, given: Given) -> list[Any]:
+        """What comes out, in the order of its outputs."""
+        ...
 
 
 class OnnxDetector:
@@ -37,11 +53,10 @@ class OnnxDetector:
     keeps_shape = True
 
     def __init__(self, content: bytes) -> None:
-        onnx_file.look_through(content)
-        self._session = _session(content)
-        self._labels = _labels(self._session.get_modelmeta().custom_metadata_map.get("names", ""))
-        self._input = _Input(self._session.get_inputs())
-        self._names = [output.name for output in self._session.get_outputs()]
+        self._labels = _labels(onnx_file.looked_through(content).get("names", ""))
+        self._session = self._opened(content)
+        self._input = _Input(self._session.inputs)
+        self._names = [output.name for output in self._session.outputs]
         self._is_faces = f"cls_{heads.STRIDES[0]}" in self._names
         self._head = self._chosen()
         self.size = self._input.size or ROOM
@@ -52,11 +67,16 @@ class OnnxDetector:
         shown = Size(image.shape[1], image.shape[0])
         room = self._input.size or _rounded(shown)
         given = self._input.fill(image, room, is_raw=self._is_faces)
-        outputs = self._session.run(self._names, {self._input.name: given})
+        outputs = self._session.run(given)
         found = self._head(dict(zip(self._names, outputs, strict=True)), room)
         if self._is_faces:
             return heads.told(found, {0: "face"}, shown)
         return heads.told(found, self._labels, shown)
+
+    def _opened(self, content: bytes) -> Session:
+        from streamward.drivers.detectors.onnx_session import OnnxRuntimeSession  # noqa: PLC0415 - may not be needed
+
+        return OnnxRuntimeSession(content)
 
     def _chosen(self) -> Head:
         """How to read what it puts out."""
@@ -73,30 +93,37 @@ class OnnxDetector:
             )
         if len(self._names) != 1:
             raise ModelRefused(f"nobody knows how to read its {len(self._names)} outputs")
-        (name,), (output,), count = self._names, self._session.get_outputs(), len(self._labels)
+        (name,), (output,), count = self._names, self._session.outputs, len(self._labels)
         if heads.is_settled(output.shape, count):
             return lambda all_of, _: heads.settled(all_of[name])
         return lambda all_of, _: heads.yolo(all_of[name], count)
 
 
+class OpenVinoDetector(OnnxDetector):
+    """The same, run by another library."""
+
+    def _opened(self, content: bytes) -> Session:
+        from streamward.drivers.detectors.openvino_session import OpenVinoSession  # noqa: PLC0415 - may not be needed
+
+        return OpenVinoSession(content)
+
+
 class _Input:
     """What a model takes."""
 
-    def __init__(self, inputs: list[Any]) -> None:
+    def __init__(self, inputs: list[Place]) -> None:
         if len(inputs) != 1:
             raise ModelRefused(f"it takes {len(inputs)} things, not a picture")
         (given,) = inputs
-        shape, form = given.shape, _NUMBERS.get(given.type)
+        shape, form = given.shape, given.form
         if form is None or len(shape) != 4 or 3 not in {shape[1], shape[3]}:
-            raise ModelRefused(f"it takes {given.type} of the shape {shape}, not a picture of three colours")
-        self.name: str = given.name
+            raise ModelRefused(f"it takes something of the shape {list(shape)}, not a picture of three colours")
         self._form = form
         self._is_planar = shape[1] == 3
         down, across = shape[2:] if self._is_planar else shape[1:3]
-        is_fixed = isinstance(down, int) and isinstance(across, int)
-        if is_fixed and not (0 < down <= _LARGEST and 0 < across <= _LARGEST):
+        self.size = Size(across, down) if isinstance(down, int) and isinstance(across, int) else None
+        if self.size is not None and not (0 < self.size.height <= _LARGEST and 0 < self.size.width <= _LARGEST):
             raise ModelRefused(f"it takes pictures of {across} × {down}")
-        self.size = Size(across, down) if is_fixed else None
 
     def fill(self, image: NDArray[Any], room: Size, *, is_raw: bool) -> NDArray[Any]:
         """A picture in that room; raw: blue first, from 0 to 255."""
@@ -106,16 +133,6 @@ class _Input:
         if self._form is np.uint8 or is_raw:
             return np.ascontiguousarray(shaped[None], self._form)
         return np.multiply(shaped[None], 1 / 255, dtype=np.float32).astype(self._form, order="C", copy=False)
-
-
-def _session(content: bytes) -> Any:
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 4  # what fails is told once, by us
-    try:
-        return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-    except (*_TROUBLES, RuntimeError, ValueError) as error:
-        raise ModelRefused(f"onnxruntime cannot load it: {_first_line(error)}") from error
 
 
 def _labels(names: str) -> Labels:
@@ -130,7 +147,3 @@ def _labels(names: str) -> Labels:
 
 def _rounded(size: Size) -> Size:
     return Size(-(-size.width // _STEP) * _STEP, -(-size.height // _STEP) * _STEP)
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0][:300]

@@ -12,3 +12,8 @@ class ModelRefused(StreamwardError):
 
     def __str__(self) -> str:
         return f"the model cannot be used: {self.why}"
+
+
+def first_line(error: Exception) -> str:
+    """Of what a library says, as much as fits into a reason."""
+    return str(error).partition("\n")[0][:300]

@@ -1,6 +1,6 @@
 """Tries a model file in a process that may die of it: with little memory and little time.
 
-    python -m streamward.drivers.detectors.trial FILE SHA256
+    python -m streamward.drivers.detectors.trial FILE SHA256 RUNTIME
 
 What comes back is one line: why the file is of no use, or nothing.
 """
@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 from streamward.drivers.detectors.refusal import ModelRefused
+from streamward.model.runtime import ModelRuntime
 
 WITHIN = 180.0  # seconds: a host may be busy
 WORK = 45  # seconds of processor time
@@ -22,12 +23,12 @@ LONGEST = 400  # characters of a reason
 _FOLDER = ".tried"
 
 
-def prove(file: Path, digest: str, *, proofs: Path) -> None:
+def prove(file: Path, digest: str, *, proofs: Path, runtime: ModelRuntime = ModelRuntime.ONNXRUNTIME) -> None:
     """Returns if the file with that SHA-256 passes, or has passed before; else raises ModelRefused."""
-    proof = proofs / _FOLDER / digest
+    proof = proofs / _FOLDER / (digest if runtime is ModelRuntime.ONNXRUNTIME else f"{digest}.{runtime}")
     if proof.exists():
         return
-    command = [sys.executable, "-m", __name__, str(file.absolute()), digest]
+    command = [sys.executable, "-m", __name__, str(file.absolute()), digest, runtime]
     environment = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}  # and no secret of ours
     try:
         tried = subprocess.run(  # noqa: S603 - ourselves
@@ -68,7 +69,7 @@ def main(arguments: list[str]) -> int:
     ):
         with contextlib.suppress(OSError, ValueError):  # not every system has each
             resource.setrlimit(what, (soft, hard))
-    problem = loading.tried(Path(arguments[0]), arguments[1])
+    problem = loading.tried(Path(arguments[0]), arguments[1], ModelRuntime(arguments[2]))
     sys.stdout.write(f"{problem or ''}\n")
     return 0 if problem is None else 1
 
