@@ -20,6 +20,10 @@ from streamward.model.errors import StreamwardError
 Numbers = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
+MOST = 1000  # things in one picture
+LONGEST_LABEL = 64  # characters
+FURTHEST = 1_000_000  # pixels: no picture is as large
+
 _CLASS_NAME = "class_name"  # where `supervision` has names of classes, among what else is known of each thing
 
 
@@ -73,9 +77,9 @@ class Detections:
         every = tuple(rows)
         boxes = [(each.box.x1, each.box.y1, each.box.x2, each.box.y2) for each in every]
         return cls(
-            np.array(boxes, float).reshape(-1, 4),
-            np.array([each.confidence for each in every], float),
-            tuple(each.label for each in every),
+            np.array(boxes, float).reshape(len(every), 4),
+            np.array([each.confidence for each in every], float).reshape(len(every)),
+            tuple(str(each.label) for each in every),
         )
 
     @classmethod
@@ -87,6 +91,7 @@ class Detections:
         try:
             boxes = np.array(answer.xyxy, float).reshape(-1, 4)
             count = len(boxes)
+            _bound(count)
             sure = _column(getattr(answer, "confidence", None), count, default=1.0)
             classes = _column(getattr(answer, "class_id", None), count, default=0)
             names = _column((getattr(answer, "data", None) or {}).get(_CLASS_NAME), count, default=None)
@@ -137,8 +142,13 @@ def overlaps(some: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
 def checked(answer: Any) -> Detections:
     """What somebody else's detector gave back, if it is what was asked for; raises AnswerUnusable."""
     seen = answer if isinstance(answer, Detections) else _read(answer)
+    _bound(len(seen))
     if not (np.isfinite(seen.confidence).all() and np.isfinite(seen.xyxy).all()):
         raise AnswerUnusable("a detection whose confidence or box is not finite")
+    if (np.abs(seen.xyxy) > FURTHEST).any():
+        raise AnswerUnusable(f"a box that is more than {FURTHEST:,} pixels away")
+    if not all(len(label) <= LONGEST_LABEL and label.isprintable() for label in set(seen.labels)):
+        raise AnswerUnusable(f"a label of more than {LONGEST_LABEL} characters, or of some that cannot be shown")
     return seen
 
 
@@ -147,6 +157,7 @@ def _read(answer: Any) -> Detections:
         return Detections.from_supervision(answer)
     if not isinstance(answer, list | tuple):
         raise AnswerUnusable(f"a {type(answer).__name__} instead of a list of detections")
+    _bound(len(answer))
     for each in answer:
         if not (isinstance(each, Detection) and isinstance(each.box, Box) and isinstance(each.label, str)):
             raise AnswerUnusable(f"a {type(each).__name__} instead of a detection with a label and a box")
@@ -154,6 +165,12 @@ def _read(answer: Any) -> Detections:
         return Detections.of(answer)
     except (TypeError, ValueError) as error:
         raise AnswerUnusable("a detection whose confidence or box is not made of numbers") from error
+
+
+def _bound(count: int) -> None:
+    """Before each of them is looked at."""
+    if count > MOST:
+        raise AnswerUnusable(f"{count:,} things in one picture, and {MOST:,} are the most")
 
 
 def _areas(boxes: NDArray[Any]) -> NDArray[Any]:

@@ -95,6 +95,9 @@ def test_what_others_found_is_taken_in_numbers_of_our_own():
         Detection("car", 0.5, Box(1.0, 2.0, 3.0, 4.0)),
     )
     assert checked(SEEN) is SEEN
+    (label,) = checked([Detection(np.str_("car"), 0.5, Box(1, 2, 3, 4))]).labels
+    assert type(label) is str
+    assert len(checked([ROWS[0]] * 1000)) == 1000
 
 
 @pytest.mark.parametrize(
@@ -106,6 +109,15 @@ def test_what_others_found_is_taken_in_numbers_of_our_own():
         ([Detection("car", "sure", Box(1, 2, 3, 4))], "whose confidence or box is not made of numbers"),  # type: ignore[arg-type]
         ([Detection("car", float("nan"), Box(1, 2, 3, 4))], "whose confidence or box is not finite"),
         ([Detection("car", 0.5, Box(1, 2, float("inf"), 4))], "whose confidence or box is not finite"),
+        ([Detection("car", 0.5, Box(1, 2, -1e300, 4))], "a box that is more than 1,000,000 pixels away"),
+        ([Detection("c" * 65, 0.5, Box(1, 2, 3, 4))], "a label of more than 64 characters"),
+        ([Detection("c" * 1_000_000, 0.5, Box(1, 2, 3, 4))], "a label of more than 64 characters"),
+        ([Detection("car\x1b[2J", 0.5, Box(1, 2, 3, 4))], "or of some that cannot be shown"),
+        ([Detection("car", np.ones(2), Box(1, 2, 3, 4))], "whose confidence or box is not made of numbers"),  # type: ignore[arg-type]
+        ([Detection("car", 0.5, Box(*np.ones((4, 2))))], "whose confidence or box is not made of numbers"),
+        ([ROWS[0]] * 1_000_000, "1,000,000 things in one picture, and 1,000 are the most"),
+        (Detections.of([ROWS[0]] * 1001), "1,001 things in one picture"),
+        (Columnar(xyxy=np.ones((1_000_000, 4))), "1,000,000 things in one picture"),
     ],
 )
 def test_what_is_no_detection_is_refused_in_one_sentence(answer, why):
