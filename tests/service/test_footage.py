@@ -13,8 +13,7 @@ from streamward.model.detection import Detection
 from streamward.model.ids import CameraId
 from streamward.model.secret import Secret
 from streamward.model.video import VideoCodec
-from streamward.nvr.clip import encode
-from streamward.nvr.scene import KINDS, Picture, make_scene
+from streamward.nvr.scene import KINDS
 from streamward.runner.footage import footage
 from streamward.runner.recent import NothingToShow, Recent
 from streamward.runner.worker_api import WorkerApi
@@ -23,33 +22,17 @@ from streamward.vision.detections import Detections
 from streamward.vision.lane import ArrivedUnit
 from streamward.vision.ring import Ring
 from streamward.vision.watchdog import Seen
+from tests.support.footage import PICTURE, SCENE, Deaf, filmed
 
 CAMERA, OTHER = CameraId("cam-1"), CameraId("cam-2")
-PICTURE = Picture(width=320, height=180, fps=10, loop=40)
-SCENE = make_scene(1, PICTURE)
 SECRET = Secret("let me in")
-
-
-class Deaf:
-    """A listener."""
-
-    def playing(self, codec: Any) -> None: ...
-    def unit(self, unit: Any) -> None: ...
-    def trouble(self, trouble: Any) -> None: ...
-
-
-def units(codec: VideoCodec = VideoCodec.H264) -> tuple[ArrivedUnit, ...]:
-    return tuple(
-        ArrivedUnit(content=unit.content, is_keyframe=unit.is_keyframe, arrived_at=number / PICTURE.fps)
-        for number, unit in enumerate(encode(SCENE, codec=codec).units)
-    )
 
 
 def recent(codec: VideoCodec = VideoCodec.H264) -> Recent:
     kept = Recent(lambda: Ring(seconds=30, most_bytes=1 << 20), PyAvCutter())
     heard = kept.hearing(CAMERA, Deaf())
     heard.playing(codec)
-    for unit in units(codec):
+    for unit in filmed(codec):
         heard.unit(unit)
     return kept
 

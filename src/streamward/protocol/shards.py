@@ -155,6 +155,7 @@ class ShardConfig(Message, frozen=True):
     spool_bytes: Annotated[int, msgspec.Meta(ge=1 << 20, le=1 << 40)] = 256 << 20
     clip_seconds: Annotated[float, msgspec.Meta(ge=0, le=60)] = 30.0  # of each camera that are kept for clips; 0: none
     clip_bytes: Annotated[int, msgspec.Meta(ge=0, le=1 << 30)] = 4 << 20  # of each camera at most
+    clip_folder: str | None = None  # of this user alone, in which these lie; null: they lie in memory
     port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 0  # of its HTTP on loopback; 0: any that is free
     api_secret: ClearText | None = None  # by which it may be drained over HTTP; null: one is made
     failpoints: str = ""  # for fault drills only

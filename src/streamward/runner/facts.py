@@ -78,6 +78,13 @@ class DetectorGivenUp:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClipsNotKept:
+    """The last seconds of cameras cannot be kept, or not all of them; told once."""
+
+    error: StreamwardError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EventNotKept:
     """An event is so large that neither bus nor store takes it: it is lost, and counted."""
 

@@ -21,6 +21,7 @@ from itertools import count
 from pathlib import Path
 
 from streamward.drivers.buses import open_bus
+from streamward.drivers.clip_folder import checked
 from streamward.drivers.control_plane import ControlPlane
 from streamward.drivers.key_pair import StoredIdentity
 from streamward.leases.holder import Holder, HolderSpec
@@ -101,7 +102,7 @@ async def run(settings: Settings, *, parent_channel: int, announce: Announce) ->
     )
     for each in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(each, ending.drain)
-    program(settings)  # before anything begins: what is missing is said at once
+    _check(settings)
     control = ControlPlane(settings.control_url, tls=_tls(settings))
     badge, incarnation = _badge(settings, control, clock=clock)
     _write_logs(settings)
@@ -129,6 +130,12 @@ async def run(settings: Settings, *, parent_channel: int, announce: Announce) ->
     if manager.is_superseded:
         logging.getLogger(__name__).warning("a later start of this runner has taken its place, so this one ended")
     return WorkerExit.FENCED if manager.is_superseded else ending.code
+
+
+def _check(settings: Settings) -> None:
+    """Before anything begins: what is missing is said at once."""
+    program(settings)
+    checked(settings.runner.clip_folder)
 
 
 async def _named(settings: Settings, badge: Badge, ending: Ending) -> RunnerId | None:

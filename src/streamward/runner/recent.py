@@ -4,7 +4,8 @@ Hears connections beside whoever watches, and the pipeline as one of its watchdo
 somebody asks.
 """
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,10 +17,12 @@ from streamward.runtime.aside import aside
 from streamward.vision.camera import CameraListener
 from streamward.vision.detections import NOTHING, Detections
 from streamward.vision.lane import ArrivedUnit
-from streamward.vision.ring import Ring
+from streamward.vision.ring import Group, Ring, Units
 from streamward.vision.watchdog import Seen, ShownFrame, StatusUpdate
 
 BOXES_FOR = 5.0  # seconds after which what was seen is too old to be shown
+AT_ONCE = 2  # that are cut; a few MiB each
+MOST_WAITING = 30  # for their turn
 
 
 class NothingToShow(StreamwardError):
@@ -33,14 +36,21 @@ class NothingToShow(StreamwardError):
         return "nothing of this camera is kept here"
 
 
+class TooManyAtOnce(StreamwardError):
+    """More want something than can wait for it."""
+
+    def __str__(self) -> str:
+        return "too many clips and pictures are being made: ask again in a moment"
+
+
 class Cutter(Protocol):
     """Makes files of what came; raises errors of ours if that cannot be read."""
 
-    def clip(self, codec: VideoCodec, units: tuple[ArrivedUnit, ...]) -> bytes:
+    def clip(self, codec: VideoCodec, units: Units) -> bytes:
         """An MP4 of these, which begin with a keyframe."""
         ...
 
-    def snapshot(self, codec: VideoCodec, units: tuple[ArrivedUnit, ...], boxes: Detections) -> bytes:
+    def snapshot(self, codec: VideoCodec, units: Units, boxes: Detections) -> bytes:
         """The last of these as JPEG, with boxes around what was seen."""
         ...
 
@@ -59,30 +69,63 @@ class Recent:
         self._ring = ring
         self._cutter = cutter
         self._kept: dict[CameraId, _Kept] = {}
+        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._waiting = 0
 
     def hearing(self, camera_id: CameraId, listener: CameraListener) -> CameraListener:
         """Who hears a connection of a camera, and tells its listener."""
-        kept = self._kept.setdefault(camera_id, _Kept(self._ring()))
-        return _Ear(kept, listener)
+        if camera_id not in self._kept:
+            self._kept[camera_id] = _Kept(self._ring())
+        return _Ear(self._kept[camera_id], listener)
 
     def drop(self, camera_id: CameraId) -> None:
-        """It is not watched here any more."""
-        self._kept.pop(camera_id, None)
+        """It is not watched here any more; nothing that still comes of it is kept."""
+        kept = self._kept.pop(camera_id, None)
+        if kept is not None:
+            kept.ring.close()
+
+    def close(self) -> None:
+        """Drops all cameras."""
+        for camera_id in list(self._kept):
+            self.drop(camera_id)
 
     async def clip(self, camera_id: CameraId, *, seconds: float) -> bytes:
-        """The last seconds as MP4; raises NothingToShow."""
-        codec, units = self._latest(camera_id, seconds)
-        return await aside(f"clip {camera_id}", lambda: _tried(lambda: self._cutter.clip(codec, units)))
+        """The last seconds as MP4; raises NothingToShow and TooManyAtOnce."""
+
+        def cut(codec: VideoCodec, units: Units, _seen: Seen | None) -> bytes:
+            return self._cutter.clip(codec, units)
+
+        return await self._cut(camera_id, seconds, cut)
 
     async def snapshot(self, camera_id: CameraId, *, has_boxes: bool) -> bytes:
-        """The newest picture as JPEG, or with boxes that in which they were seen; raises NothingToShow."""
-        codec, units = self._latest(camera_id, BOXES_FOR)
-        boxes = NOTHING
-        seen = self._kept[camera_id].seen if has_boxes else None
-        if seen is not None and units[0].arrived_at <= seen.arrived_at:
-            boxes = seen.detections
-            units = tuple(unit for unit in units if unit.arrived_at <= seen.arrived_at)
-        return await aside(f"snapshot {camera_id}", lambda: _tried(lambda: self._cutter.snapshot(codec, units, boxes)))
+        """The newest picture as JPEG, or with boxes that in which they were seen; raises as `clip`."""
+
+        def cut(codec: VideoCodec, units: Units, seen: Seen | None) -> bytes:
+            if not has_boxes or seen is None or units[0].arrived_at > seen.arrived_at:
+                return self._cutter.snapshot(codec, units, NOTHING)
+            shown = tuple(unit for unit in units if unit.arrived_at <= seen.arrived_at)
+            return self._cutter.snapshot(codec, shown, seen.detections)
+
+        return await self._cut(camera_id, BOXES_FOR, cut)
+
+    async def _cut(self, camera_id: CameraId, seconds: float, cut: "_Cut") -> bytes:
+        """In a thread, a few at once; what is cut is what is there when its turn comes."""
+        if self._waiting >= MOST_WAITING:
+            raise TooManyAtOnce
+        self._waiting += 1
+        try:
+            await self._turns.acquire()
+        finally:
+            self._waiting -= 1
+        try:
+            kept = self._kept.get(camera_id)
+            groups = () if kept is None else kept.ring.latest(seconds)
+            if kept is None or kept.codec is None or not groups:
+                raise NothingToShow(camera_id)
+            codec, seen = kept.codec, kept.seen
+            return await aside(f"cut {camera_id}", lambda: _tried(lambda: cut(codec, _read(camera_id, groups), seen)))
+        finally:
+            self._turns.release()
 
     def on_frame_decoded(self, camera_id: CameraId, arrived_at: float) -> None: ...
     def on_model_inference_started(self, shown: ShownFrame) -> None: ...
@@ -93,12 +136,16 @@ class Recent:
         if kept is not None:
             kept.seen = seen
 
-    def _latest(self, camera_id: CameraId, seconds: float) -> tuple[VideoCodec, tuple[ArrivedUnit, ...]]:
-        kept = self._kept.get(camera_id)
-        units = () if kept is None else kept.ring.latest(seconds)
-        if kept is None or kept.codec is None or not units:
-            raise NothingToShow(camera_id)
-        return kept.codec, units
+
+_Cut = Callable[[VideoCodec, Units, Seen | None], bytes]
+
+
+def _read(camera_id: CameraId, groups: Sequence[Group]) -> Units:
+    """What is left of them; raises NothingToShow."""
+    units = tuple(unit for group in groups for unit in group.units())
+    if not units:
+        raise NothingToShow(camera_id)
+    return units
 
 
 def _tried(cut: Callable[[], bytes]) -> bytes | Exception:
@@ -122,7 +169,7 @@ class _Ear:
         self._listener.playing(codec)
 
     def unit(self, unit: ArrivedUnit) -> None:
-        if not unit.is_damaged:
+        if not unit.is_damaged and self._kept.codec is not None:
             self._kept.ring.add(unit)
         self._listener.unit(unit)
 

@@ -1,5 +1,6 @@
 """What all shards of a runner have in common, as its settings say it; this is wiring: it names drivers."""
 
+from streamward.drivers.clip_folder import checked
 from streamward.drivers.detectors.bundle import public_key_in
 from streamward.drivers.objects import open_store
 from streamward.leases.lease import Owner
@@ -23,6 +24,7 @@ def template(settings: Settings, owner: Owner, secret: Secret) -> shards.ShardCo
         hardware=settings.runner.hardware,
         clip_seconds=settings.runner.clip_s,
         clip_bytes=settings.runner.clip_mb << 20,
+        clip_folder=checked(settings.runner.clip_folder),
         api_secret=ClearText(secret),
         incarnation=owner.incarnation,
         amqp=shards.Broker(url=None if at is None else ClearText(at)),

@@ -12,7 +12,7 @@ from streamward.model.ids import CameraId
 from streamward.model.secret import Secret
 from streamward.runner.ending import Ending
 from streamward.runner.metrics import CONTENT_TYPE, WorkerMetrics
-from streamward.runner.recent import NothingToShow, Recent
+from streamward.runner.recent import NothingToShow, Recent, TooManyAtOnce
 from streamward.runtime.local_http import Asked, LocalApi, Refused, Reply, Route
 
 LONGEST_CLIP = 600.0  # seconds
@@ -102,6 +102,8 @@ async def _shown(cut: Awaitable[bytes], kind: str) -> Reply:
         return Reply(HTTPStatus.OK, await cut, kind)
     except NothingToShow as error:
         raise Refused(HTTPStatus.NOT_FOUND, str(error)) from error
+    except TooManyAtOnce as error:
+        raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
     except StreamwardError as error:
         raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from error
 

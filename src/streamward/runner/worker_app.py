@@ -29,7 +29,6 @@ from streamward.drivers import addresses, camera
 from streamward.drivers.addresses import CameraAddress
 from streamward.drivers.buses import open_bus
 from streamward.drivers.control_plane import ControlPlane
-from streamward.drivers.cutting import PyAvCutter
 from streamward.drivers.decoder import decoder_for
 from streamward.drivers.detectors.loading import Renewals, load_detector
 from streamward.drivers.hardware import AvDevice, Hardware, HardwareUnusable
@@ -48,6 +47,7 @@ from streamward.model.video import HardwareDecoding, SkipLoopFilter
 from streamward.protocol import shards
 from streamward.protocol.shards import ObjectsAt, ShardConfig, Source
 from streamward.protocol.worker_link import Began, WorkerExit
+from streamward.runner import clips
 from streamward.runner.alone import Alone
 from streamward.runner.badge import Badge, GivenToken, ProvenToken, Speaker, owner_in
 from streamward.runner.dialing import Host
@@ -75,7 +75,6 @@ from streamward.runtime.spool import Spool, SpoolInUse
 from streamward.runtime.teller import Teller
 from streamward.vision.camera import CameraListener
 from streamward.vision.detector import DetectorUnusable
-from streamward.vision.ring import Ring
 from streamward.vision.sampling import READ_EVERY, can_wait
 
 _COUNTED = (MessagesPublished, LeasesRenewed)  # in the metrics; as lines they would be many
@@ -202,7 +201,7 @@ async def _working(shell: _Shell) -> AsyncIterator[_Working]:
         sink = await opened.enter_async_context(_sink(shell))
         if config.skip_loop_filter is not SkipLoopFilter.NONE:
             shell.journal.record(LoopFilterSkipped(pictures=config.skip_loop_filter))
-        recent = _recent(config)
+        recent = await opened.enter_async_context(clips.kept(config, shell.journal))
         worker = Worker(config, _parts(shell, sink, recent))
         shell.journal.subscribe(worker.metrics.count)
         shell.journal.subscribe(lambda fact: recent.drop(fact.camera_id) if isinstance(fact, StreamEnded) else None)
@@ -274,11 +273,6 @@ def _spool(root: Path, config: ShardConfig) -> Spool:
     while True:
         with contextlib.suppress(SpoolInUse):
             return Spool(root / f"{config.shard_id}.{secrets.token_hex(4)}", most_bytes=config.spool_bytes)
-
-
-def _recent(config: ShardConfig) -> Recent:
-    most = config.clip_bytes if config.clip_seconds else 0
-    return Recent(lambda: Ring(seconds=config.clip_seconds, most_bytes=most), PyAvCutter())
 
 
 def _parts(shell: _Shell, sink: BusSink, recent: Recent) -> WorkerParts:

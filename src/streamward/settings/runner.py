@@ -50,6 +50,10 @@ class RunnerSettings(Part):
         float, Field(ge=0, le=60, description="Seconds of each camera that are kept, compressed, for clips; 0: none")
     ] = 30.0
     clip_mb: Annotated[int, Field(ge=0, le=1024, description="MiB of each camera that are kept at most")] = 4
+    clip_folder: Annotated[
+        Path | None,
+        Field(description="Folder of this user alone in which these are kept, on a disk; without it in memory"),
+    ] = None
     grace_s: Annotated[float, Field(gt=0, le=600, description="Seconds that Workers have to end in good order")] = 10.0
     mode: Annotated[
         Literal["direct", "go2rtc"],

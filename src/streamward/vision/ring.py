@@ -1,23 +1,72 @@
 """The last seconds of a camera, compressed, as they came: what a clip is cut from without encoding anything.
 
+    unit ─add→ the group that is being filled ─put→ shelf ─latest→ groups ─units→ clip
+
 Whole groups of pictures are kept, from a keyframe to the next, for nothing else can be shown. The oldest goes when what
 is left is long enough, or when there are too many bytes; a camera whose single group is too large keeps none of it.
+Where groups lie is the shelf's business: in memory, or elsewhere, where some of them may get lost.
 """
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from streamward.vision.lane import ArrivedUnit
 
+Units = tuple[ArrivedUnit, ...]
 
-@dataclass(slots=True)
-class _Group:
-    units: list[ArrivedUnit] = field(default_factory=list)
-    size: int = 0  # bytes
 
-    def add(self, unit: ArrivedUnit) -> None:
-        self.units.append(unit)
-        self.size += len(unit.content)
+class Group(Protocol):
+    """What came from a keyframe to the next."""
+
+    def units(self) -> Units:
+        """May take long; nothing of one that was lost or forgotten."""
+        ...
+
+    def forget(self) -> None:
+        """Nobody will want it; never waits."""
+        ...
+
+
+class Shelf(Protocol):
+    """Where one camera's groups lie."""
+
+    def put(self, units: Units) -> Group:
+        """One more that is whole; never waits."""
+        ...
+
+    def close(self) -> None:
+        """Nothing is kept of the camera from now on; never waits."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class HeldGroup:
+    """One in memory."""
+
+    held: Units
+
+    def units(self) -> Units:
+        return self.held
+
+    def forget(self) -> None: ...
+
+
+class Memory:
+    """The shelf that is always there."""
+
+    def put(self, units: Units) -> Group:
+        return HeldGroup(units)
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    began_at: float
+    size: int  # bytes
+    group: Group
 
 
 @dataclass(slots=True)
@@ -26,34 +75,64 @@ class Ring:
 
     seconds: float
     most_bytes: int
-    _groups: deque[_Group] = field(default_factory=deque)
-    _bytes: int = 0
+    shelf: Shelf = field(default_factory=Memory)
+    _groups: deque[_Kept] = field(default_factory=deque)
+    _filling: list[ArrivedUnit] = field(default_factory=list)
+    _filled: int = 0  # bytes
+    _bytes: int = 0  # of all
+    _is_open: bool = True
 
     def add(self, unit: ArrivedUnit) -> None:
         """The newest; what comes before the first keyframe cannot be shown."""
-        if unit.is_keyframe:
-            self._groups.append(_Group())
-        if not self._groups:
+        if not self._is_open or not (self._filling or unit.is_keyframe):
             return
-        self._groups[-1].add(unit)
+        if unit.is_keyframe:
+            self._shelve()
+        self._filling.append(unit)
+        self._filled += len(unit.content)
         self._bytes += len(unit.content)
-        while self._groups and (self._bytes > self.most_bytes or self._is_long_enough(unit.arrived_at)):
-            self._bytes -= self._groups.popleft().size
+        while self._bytes > self.most_bytes or self._is_long_enough(unit.arrived_at):
+            self._drop_oldest()
 
-    def latest(self, seconds: float) -> tuple[ArrivedUnit, ...]:
-        """At least so many of the last seconds as far as there are, from a keyframe on."""
-        if not self._groups:
+    def latest(self, seconds: float) -> Sequence[Group]:
+        """At least so many of the last seconds as far as there are."""
+        if not self._filling:
             return ()
-        first = self._groups[-1].units[-1].arrived_at - seconds
-        starts = [place for place, group in enumerate(self._groups) if group.units[0].arrived_at <= first]
-        groups = list(self._groups)[starts[-1] if starts else 0 :]
-        return tuple(unit for group in groups for unit in group.units)
+        first = self._filling[-1].arrived_at - seconds
+        kept = [*self._groups, _Kept(self._filling[0].arrived_at, self._filled, HeldGroup(tuple(self._filling)))]
+        starts = [place for place, each in enumerate(kept) if each.began_at <= first]
+        return [each.group for each in kept[starts[-1] if starts else 0 :]]
 
     def clear(self) -> None:
         """What comes next does not follow what is here."""
-        self._groups.clear()
-        self._bytes = 0
+        while self._groups or self._filling:
+            self._drop_oldest()
+
+    def close(self) -> None:
+        """Keeps nothing, from now on."""
+        self._is_open = False
+        self.clear()
+        self.shelf.close()
+
+    def _shelve(self) -> None:
+        """The group that was filled is whole."""
+        if self._filling:
+            began_at, units = self._filling[0].arrived_at, tuple(self._filling)
+            self._groups.append(_Kept(began_at, self._filled, self.shelf.put(units)))
+            self._filling, self._filled = [], 0
+
+    def _drop_oldest(self) -> None:
+        if self._groups:
+            oldest = self._groups.popleft()
+            oldest.group.forget()
+            self._bytes -= oldest.size
+        else:
+            self._bytes -= self._filled
+            self._filling, self._filled = [], 0
 
     def _is_long_enough(self, now: float) -> bool:
         """Without the oldest group."""
-        return len(self._groups) > 1 and now - self._groups[1].units[0].arrived_at >= self.seconds
+        if not self._groups:
+            return False
+        second = self._groups[1].began_at if len(self._groups) > 1 else self._filling[0].arrived_at
+        return now - second >= self.seconds

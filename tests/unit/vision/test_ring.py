@@ -1,20 +1,22 @@
 """The last seconds of a camera, and how much of them is kept."""
 
 from streamward.vision.lane import ArrivedUnit
-from streamward.vision.ring import Ring
+from streamward.vision.ring import Memory, Ring, Shelf
+from tests.support.shelves import Noted
 
 
-def filled(units: int, *, seconds: float = 30.0, most_bytes: int = 1 << 20, size: int = 10, first: int = 0) -> Ring:
-    """One unit a second, each fourth a keyframe."""
-    ring = Ring(seconds=seconds, most_bytes=most_bytes)
+def filled(
+    units: int, *, seconds: float = 30.0, most_bytes: int = 1 << 20, first: int = 0, shelf: Shelf | None = None
+) -> Ring:
+    """One unit of ten bytes a second, each fourth a keyframe."""
+    ring = Ring(seconds=seconds, most_bytes=most_bytes, shelf=shelf or Memory())
     for number in range(first, first + units):
-        content = bytes(size)
-        ring.add(ArrivedUnit(content=content, is_keyframe=number % 4 == 0, arrived_at=float(number)))
+        ring.add(ArrivedUnit(content=bytes(10), is_keyframe=number % 4 == 0, arrived_at=float(number)))
     return ring
 
 
 def moments(ring: Ring, seconds: float) -> list[float]:
-    return [unit.arrived_at for unit in ring.latest(seconds)]
+    return [unit.arrived_at for group in ring.latest(seconds) for unit in group.units()]
 
 
 def test_a_clip_begins_with_the_keyframe_before_what_is_wanted():
@@ -47,3 +49,19 @@ def test_after_another_connection_it_begins_anew():
     ring = filled(5)
     ring.clear()
     assert moments(ring, 100) == []
+
+
+def test_the_shelf_hears_what_is_whole_and_what_nobody_wants_any_more():
+    shelf = Noted()
+    ring = filled(15, seconds=10, shelf=shelf)
+    assert (shelf.put_at, shelf.forgotten_at) == ([0.0, 4.0, 8.0], [0.0])
+    ring.clear()
+    assert shelf.forgotten_at == [0.0, 4.0, 8.0]
+
+
+def test_of_one_that_was_closed_nothing_is_left_and_nothing_more_is_kept():
+    shelf = Noted()
+    ring = filled(5, shelf=shelf)
+    ring.close()
+    ring.add(ArrivedUnit(content=b"late", is_keyframe=True, arrived_at=5.0))
+    assert (moments(ring, 100), shelf.forgotten_at, shelf.is_closed) == ([], [0.0], True)
