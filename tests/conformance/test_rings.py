@@ -57,6 +57,7 @@ def some_units(random: Random, count: int) -> list[ArrivedUnit]:
             content=random.randbytes(random.randrange(1, 3000)),
             is_keyframe=number == 0 or random.random() < 1 / 30,
             arrived_at=number / 25,
+            shown_at=random.choice([None, number / 24]),
         )
         for number in range(count)
     ]

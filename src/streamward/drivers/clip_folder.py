@@ -17,6 +17,7 @@ import stat
 import threading
 from array import array
 from collections.abc import Callable
+from math import isnan, nan
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -217,6 +218,7 @@ class FiledGroup:
         self._waiting: Units | None = units
         self._place: int | None = None
         self._moments = array("d", [unit.arrived_at for unit in units])
+        self._marks = array("d", [nan if unit.shown_at is None else unit.shown_at for unit in units])
         self._sizes = array("I", [len(unit.content) for unit in units])
         self.size = sum(self._sizes)
         self.is_forgotten = False
@@ -247,9 +249,15 @@ class FiledGroup:
         """A group has one keyframe, its first."""
         units: list[ArrivedUnit] = []
         place = 0
-        for arrived_at, size in zip(self._moments, self._sizes, strict=True):
-            part = bytes(content[place : place + size])
-            units.append(ArrivedUnit(content=part, is_keyframe=not units, arrived_at=arrived_at))
+        for arrived_at, mark, size in zip(self._moments, self._marks, self._sizes, strict=True):
+            units.append(
+                ArrivedUnit(
+                    content=bytes(content[place : place + size]),
+                    is_keyframe=not units,
+                    arrived_at=arrived_at,
+                    shown_at=None if isnan(mark) else mark,
+                )
+            )
             place += size
         return units
 

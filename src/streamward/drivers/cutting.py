@@ -14,8 +14,10 @@ from streamward.drivers.decoder import Decoder
 from streamward.model.detection import Box
 from streamward.model.errors import StreamwardError
 from streamward.model.video import VideoCodec
+from streamward.protocol.rtp import h264, h265, nal
 from streamward.vision.detections import Detections
-from streamward.vision.lane import ArrivedUnit
+from streamward.vision.ring import Units
+from streamward.vision.timeline import timeline
 
 _TICKS = 90_000  # of a clip's clock, a second
 _LAST = 1 / 25  # seconds that the last picture is shown
@@ -34,22 +36,22 @@ class PictureUnusable(StreamwardError):
 class PyAvCutter:
     """The cutter on PyAV."""
 
-    def clip(self, codec: VideoCodec, units: tuple[ArrivedUnit, ...]) -> bytes:
+    def clip(self, codec: VideoCodec, units: Units) -> bytes:
         """Each picture is shown until the next came."""
         try:
             return _muxed(codec, units)
         except FFmpegError as error:
             raise PictureUnusable from error
 
-    def snapshot(self, codec: VideoCodec, units: tuple[ArrivedUnit, ...], boxes: Detections) -> bytes:
+    def snapshot(self, codec: VideoCodec, units: Units, boxes: Detections) -> bytes:
         image = _last_picture(codec, units)
         for each in boxes:
             _frame(image, each.box)
         return _jpeg(image)
 
 
-def _muxed(codec: VideoCodec, units: tuple[ArrivedUnit, ...]) -> bytes:
-    file = io.BytesIO()
+def _muxed(codec: VideoCodec, units: Units) -> bytes:
+    file, units = io.BytesIO(), _of_one_form(codec, units)
     with (
         av.open(io.BytesIO(units[0].content), format=_NAMES[codec]) as keyframe,
         av.open(file, "w", format="mp4") as container,
@@ -62,22 +64,36 @@ def _muxed(codec: VideoCodec, units: tuple[ArrivedUnit, ...]) -> bytes:
     return file.getvalue()
 
 
-def _packets(units: tuple[ArrivedUnit, ...]) -> Iterator["av.Packet[Any]"]:
-    first = units[0].arrived_at
-    moments = [round((unit.arrived_at - first) * _TICKS) for unit in units]
-    for place in range(1, len(moments)):  # several may come in one moment
-        moments[place] = max(moments[place], moments[place - 1] + 1)
-    ends = [*moments[1:], moments[-1] + round(_LAST * _TICKS)]
+def _of_one_form(codec: VideoCodec, units: Units) -> Units:
+    """The last of them that have one size and profile: a file has only one."""
+    first, form = 0, b""
+    for place, unit in enumerate(units):
+        if unit.is_keyframe and (found := _sequence_sets(codec, unit.content)) != form:
+            first, form = place, found
+    return units[first:]
+
+
+def _sequence_sets(codec: VideoCodec, keyframe: bytes) -> bytes:
+    return b"".join(each for each in nal.split(keyframe) if _is_sequence_set(codec, each[0]))
+
+
+def _is_sequence_set(codec: VideoCodec, first: int) -> bool:
+    return first & 0x1F == h264.SPS if codec is VideoCodec.H264 else first >> 1 & 0x3F == h265.SPS
+
+
+def _packets(units: Units) -> Iterator["av.Packet[Any]"]:
+    moments = timeline(units)
+    ends = [*(moment.sent for moment in moments[1:]), moments[-1].sent + _LAST]
     for unit, moment, end in zip(units, moments, ends, strict=True):
         packet = av.Packet(unit.content)
-        packet.pts = packet.dts = moment
-        packet.duration = end - moment
+        packet.dts, packet.pts = round(moment.sent * _TICKS), round(moment.shown * _TICKS)
+        packet.duration = round(end * _TICKS) - packet.dts
         packet.time_base = Fraction(1, _TICKS)
         packet.is_keyframe = unit.is_keyframe
         yield packet
 
 
-def _last_picture(codec: VideoCodec, units: tuple[ArrivedUnit, ...]) -> NDArray[Any]:
+def _last_picture(codec: VideoCodec, units: Units) -> NDArray[Any]:
     """The last of the units after their last keyframe."""
     keys = [place for place, unit in enumerate(units) if unit.is_keyframe]
     decoder, image = Decoder(codec), None

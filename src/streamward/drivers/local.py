@@ -152,8 +152,8 @@ class _Reading:
         for packet in self._packets(container, stream):
             if pace is not None and self.is_over.wait(pace.rest(packet)):
                 break
-            for content, is_keyframe in cutter.cut(packet):
-                self._show(cutter.codec, content, is_keyframe=is_keyframe)
+            for cut in cutter.cut(packet):
+                self._show(cutter.codec, cut)
                 shown += 1
         if not shown and not self.is_over.is_set():
             raise _NothingToShow(_UNREADABLE)  # again and again, it would keep a processor busy
@@ -172,13 +172,18 @@ class _Reading:
                 return
             yield packet
 
-    def _show(self, codec: VideoCodec, content: bytes, *, is_keyframe: bool) -> None:
+    def _show(self, codec: VideoCodec, cut: Any) -> None:
         if self.is_over.is_set():
             return
         if codec is not self._codec:
             self._codec = codec
             self._line.playing(codec)
-        self._line.unit(ArrivedUnit(content=content, is_keyframe=is_keyframe, arrived_at=self._clock.boot()))
+        shown_at = None if cut.pts is None or cut.time_base is None else float(cut.pts * cut.time_base)
+        self._line.unit(
+            ArrivedUnit(
+                content=bytes(cut), is_keyframe=cut.is_keyframe, arrived_at=self._clock.boot(), shown_at=shown_at
+            )
+        )
 
 
 class _Pace:
@@ -213,9 +218,8 @@ class _Passing:
         self.codec = codec
         self._filter = BitStreamFilterContext(_FILTERS[codec], stream)
 
-    def cut(self, packet: Any) -> Iterator[tuple[bytes, bool]]:
-        for cut in self._filter.filter(packet if packet.size else None):
-            yield bytes(cut), cut.is_keyframe
+    def cut(self, packet: Any) -> Iterator[Any]:
+        yield from self._filter.filter(packet if packet.size else None)
 
 
 class _Encoding:
@@ -228,14 +232,13 @@ class _Encoding:
         self._encoder: av.VideoCodecContext | None = None
         self._count = 0
 
-    def cut(self, packet: Any) -> Iterator[tuple[bytes, bool]]:
+    def cut(self, packet: Any) -> Iterator[Any]:
         for frame in self._stream.decode(packet):
             width, height = frame.width // 2 * 2, frame.height // 2 * 2
             picture = frame.reformat(width=width, height=height, format="yuv420p")
             picture.pts, picture.pict_type = self._count, av.video.frame.PictureType.NONE
             self._count += 1
-            for encoded in self._encoder_for(width, height).encode(picture):
-                yield bytes(encoded), encoded.is_keyframe
+            yield from self._encoder_for(width, height).encode(picture)
 
     def _encoder_for(self, width: int, height: int) -> av.VideoCodecContext:
         encoder = self._encoder

@@ -40,7 +40,7 @@ from streamward.protocol.rtsp.client import (
     Send,
 )
 from streamward.protocol.rtsp.framing import Interleaved, Skipped
-from streamward.protocol.rtsp.sdp import Track
+from streamward.protocol.rtsp.sdp import CLOCK_RATE, Track
 from streamward.runtime.clock import Clock
 from streamward.vision.camera import CameraListener
 from streamward.vision.lane import ArrivedUnit
@@ -86,7 +86,7 @@ class RtspConnection(asyncio.Protocol):
         self._clock = clock
         self._client = RtspClient(ClientSpec(url=url, credential=credential, seed=secrets.token_hex(8)))
         self._reader: RtpReader | None = None
-        self._codec = VideoCodec.H264
+        self._codec, self._clock_rate = VideoCodec.H264, CLOCK_RATE
         self._transport: asyncio.Transport | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0  # boot-time
@@ -160,7 +160,7 @@ class RtspConnection(asyncio.Protocol):
 
     def _described(self, track: Track) -> None:
         assert track.codec is not None
-        self._codec = track.codec
+        self._codec, self._clock_rate = track.codec, track.clock_rate
         self._reader = RtpReader(
             ReaderSpec(
                 codec=track.codec,
@@ -190,6 +190,7 @@ class RtspConnection(asyncio.Protocol):
                 arrived_at=self._clock.boot(),
                 is_damaged=found.is_damaged,
                 is_disposable=found.is_disposable,
+                shown_at=found.timestamp / self._clock_rate,
             )
         )
 

@@ -26,6 +26,7 @@ class ArrivedUnit:
     arrived_at: float
     is_damaged: bool = False  # a picture that it needs may be missing: it would be seen, but smeared
     is_disposable: bool = False  # no other refers to it
+    shown_at: float | None = None  # seconds on the camera's own clock; one that is sent later may be shown before
 
 
 @dataclass(slots=True)
