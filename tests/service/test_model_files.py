@@ -17,7 +17,7 @@ from streamward.protocol.shards import ModelsAt
 from streamward.vision.detector import DetectorUnusable, Size, shown_size
 from tests.support import onnx_files
 from tests.support.material import the_model
-from tests.support.onnx_files import a_model, more_outputs, weights_elsewhere
+from tests.support.onnx_files import a_greedy_model, a_model, more_outputs, weights_elsewhere
 
 # One car of 8 × 4 in the middle of (10, 6), of two classes.
 YOLO = np.array([[[10.0], [6.0], [8.0], [4.0], [0.1], [0.75]]], np.float32).repeat(9, axis=2)
@@ -89,7 +89,9 @@ HOSTILE = {
     "pickle": (b"\x80\x04\x95cos\nsystem\n", "it is a pickle or a PyTorch file"),
     "torch": (b"PK\x03\x04" + GOOD, "it is a pickle or a PyTorch file"),
     "elsewhere": (a_model({"o": YOLO}, extra=weights_elsewhere("../../etc/passwd")), "weights in other files"),
-    "many": (a_model({"o": YOLO}, extra=more_outputs(100_000)), "it has 100001 outputs"),
+    "old-pickle": (b"cos\nsystem\n(S'true'\ntR.", "it is no ONNX file, or only a part of one"),
+    "many": (a_model({"o": YOLO}, extra=more_outputs(1) * 1_000_000), "it has more than 64 outputs"),
+    "greedy": (a_greedy_model(), "Failed to allocate memory for requested buffer of size 4398046511104"),
     "foreign": (a_model({"o": YOLO}, operator="NoSuchOperator"), "onnxruntime cannot load it"),
     "sound": (a_model({"o": YOLO}, picture=(1, 16000)), "not a picture of three colours"),
     "huge": (a_model({"o": YOLO}, picture=(1, 3, 100_000, 8)), "it takes pictures of 8 × 100000"),
@@ -185,17 +187,17 @@ def hostile_litert() -> dict[str, bytes]:
         "moved": bytes(changed),
         "hollow": b"\x08\0\0\0TFL3" + bytes(4096),
         "other": b"something else altogether",
+        "pickle": b"\x80\x04\x95cos\nsystem\n",
     }
 
 
-@pytest.mark.parametrize("name", ["cut", "begun", "moved", "hollow", "other"])
+@pytest.mark.parametrize("name", ["cut", "begun", "moved", "hollow", "other", "pickle"])
 def test_a_file_that_is_no_litert_model_is_refused(models: Path, name: str):
     pytest.importorskip("ai_edge_litert")
     (models / f"{name}.tflite").write_bytes(hostile_litert()[name])
     why = refusal(name, models)
-    assert why.startswith(("LiteRT cannot load it", "it is no LiteRT file", "it does not take", "whoever loads it")), (
-        why
-    )
+    known = ("LiteRT cannot load it", "it is no LiteRT file", "it does not take", "whoever loads it", "it is a pickle")
+    assert why.startswith(known), why
 
 
 @pytest.mark.parametrize(("width", "height"), [(1, 1), (7, 3), (7680, 4320)])

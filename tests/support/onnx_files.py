@@ -59,6 +59,19 @@ def a_model(
     return number(1, 8) + text(7, graph) + text(8, number(2, 17)) + metadata
 
 
+def a_greedy_model() -> bytes:
+    """A small file that asks for four terabytes when it is used."""
+    shape = np.array([1 << 20, 1 << 20])
+    graph = b"".join((
+        text(1, text(1, "shape") + text(2, "output0") + text(4, "ConstantOfShape")),
+        text(2, "graph"),
+        text(5, _tensor("shape", shape)),
+        text(11, _value("picture", FLOAT, (1, 3, 32, 32))),
+        text(12, _value("output0", FLOAT, shape.tolist())),
+    ))
+    return number(1, 8) + text(7, graph) + text(8, number(2, 17))
+
+
 def weights_elsewhere(path: str) -> bytes:
     """A weight that a graph keeps in another file."""
     place = text(13, text(1, "location") + text(2, path))

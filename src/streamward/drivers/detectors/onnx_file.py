@@ -52,13 +52,13 @@ def _walk(kind: str, content: memoryview, depth: int) -> None:
     outputs = 0
     for field in _fields(content):
         outputs += kind == "graph" and field.number == _OUTPUT
+        if outputs > MOST_OUTPUTS:
+            raise ModelRefused(f"it has more than {MOST_OUTPUTS} outputs, and no detector has")
         if kind == _TENSORS and field.number in _EXTERNAL and (field.content is not None or field.value):
             raise ModelRefused("it keeps weights in other files; save it as one file")
         inner = _MESSAGES[kind].get(field.number)
         if inner is not None and field.content is not None:
             _walk(inner, field.content, depth + (inner == "graph"))
-    if outputs > MOST_OUTPUTS:
-        raise ModelRefused(f"it has {outputs} outputs, and no detector has more than {MOST_OUTPUTS}")
 
 
 def _pair(content: memoryview) -> tuple[str, str]:
