@@ -147,16 +147,32 @@ async def test_a_clip_of_a_camera_that_came_back_with_another_codec_is_of_that_c
             assert (played(clip).is_rising, played(clip).is_whole) == (True, True)
 
 
+def out_of_order(path: Path, encoder: str) -> CameraAddress:
+    """A film whose pictures are not sent in the order in which they are shown, ten a second, as a camera."""
+    options = {"preset": "fast", "x265-params": "log-level=0"} if encoder == "libx265" else {"preset": "fast"}
+    film = a_film(path / "film.mp4", encoder, frames=40, gop_size=20, max_b_frames=2, options=options)
+    url = parse(f"file://{film}", kinds=set(SourceKind)).url
+    return CameraAddress(url=url, credential=None, addresses=AddressPolicy(kinds=frozenset(SourceKind)))
+
+
 @pytest.mark.parametrize("encoder", ["libx264", "libx265"])
 async def test_pictures_that_were_not_sent_in_order_are_shown_in_order(tmp_path: Path, encoder: str):
-    options = {"preset": "fast", "x265-params": "log-level=0"} if encoder == "libx265" else {"preset": "fast"}
-    film = a_film(tmp_path / "film.mp4", encoder, frames=40, gop_size=20, max_b_frames=2, options=options)
-    url = parse(f"file://{film}", kinds=set(SourceKind)).url
-    address = CameraAddress(url=url, credential=None, addresses=AddressPolicy(kinds=frozenset(SourceKind)))
     recent = nothing_yet()
-    async with connected(address, recent) as ear:
+    async with connected(out_of_order(tmp_path, encoder), recent) as ear:
         await more(ear, 35)
         shown = played(await recent.clip(CAMERA, seconds=30))
     assert shown.is_whole
     assert shown.is_rising
     assert {round(after - before, 2) for before, after in pairwise(shown.moments[:-4])} == {0.1}  # the end is cut
+
+
+@pytest.mark.parametrize("encoder", ["libx264", "libx265"])
+async def test_a_picture_that_a_decoder_still_holds_back_can_be_shown(tmp_path: Path, encoder: str):
+    async with connected(out_of_order(tmp_path, encoder), nothing_yet()) as ear:
+        await more(ear, 2)
+    recent = nothing_yet()
+    heard = recent.hearing(CAMERA, ear)
+    heard.playing(ear.codecs[0])
+    for unit in ear.units[:2]:
+        heard.unit(unit)
+        assert (await recent.snapshot(CAMERA, has_boxes=False)).startswith(b"\xff\xd8")

@@ -1,6 +1,9 @@
 """Clips and snapshots: what came, cut and shown."""
 
+import asyncio
 import io
+import json
+import threading
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
@@ -15,12 +18,12 @@ from streamward.model.secret import Secret
 from streamward.model.video import VideoCodec
 from streamward.nvr.scene import KINDS
 from streamward.runner.footage import footage
-from streamward.runner.recent import NothingToShow, Recent
+from streamward.runner.recent import AT_ONCE, MOST_WAITING, NothingToShow, Recent, TooManyAtOnce
 from streamward.runner.worker_api import WorkerApi
 from streamward.runtime.local_http import Asked, Reply
 from streamward.vision.detections import Detections
 from streamward.vision.lane import ArrivedUnit
-from streamward.vision.ring import Ring
+from streamward.vision.ring import Ring, Units
 from streamward.vision.watchdog import Seen
 from tests.support.footage import PICTURE, SCENE, Deaf, filmed
 
@@ -28,8 +31,8 @@ CAMERA, OTHER = CameraId("cam-1"), CameraId("cam-2")
 SECRET = Secret("let me in")
 
 
-def recent(codec: VideoCodec = VideoCodec.H264) -> Recent:
-    kept = Recent(lambda: Ring(seconds=30, most_bytes=1 << 20), PyAvCutter())
+def recent(codec: VideoCodec = VideoCodec.H264, cutter: PyAvCutter | None = None) -> Recent:
+    kept = Recent(lambda: Ring(seconds=30, most_bytes=1 << 20), cutter or PyAvCutter())
     heard = kept.hearing(CAMERA, Deaf())
     heard.playing(codec)
     for unit in filmed(codec):
@@ -132,14 +135,68 @@ async def test_a_runner_finds_the_worker_that_has_a_camera(served):
     assert (picture.status, picture.kind, picture.body[:2]) == (200, "image/jpeg", b"\xff\xd8")
 
 
-async def test_who_is_not_let_in_sees_nothing(served):
-    assert (await served.ask("/clip", camera=CAMERA, secret=Secret("guess"))).status == 401
+@pytest.mark.parametrize("secret", ["", "guess", "let me in too"])
+async def test_who_is_not_let_in_sees_nothing(served, secret):
+    assert (await served.ask("/clip", camera=CAMERA, secret=Secret(secret))).status == 401
 
 
 async def test_of_a_camera_that_nobody_has_that_is_said(served):
     assert (await served.ask("/clip", camera=OTHER)).status == 404
+    assert (await served.ask("/snapshot", camera="../../etc/passwd")).status == 404
 
 
-@pytest.mark.parametrize("seconds", ["0", "-1", "601", "nan", "all"])
+@pytest.mark.parametrize("seconds", ["0", "-1", "601", "1e9", "nan", "inf", "-inf", "all", "1,5", "0x10"])
 async def test_a_length_that_makes_no_sense_is_refused(served, seconds):
-    assert (await served.ask("/clip", camera=CAMERA, seconds=seconds)).status == 400
+    refused = await served.ask("/clip", camera=CAMERA, seconds=seconds)
+    assert (refused.status, json.loads(refused.body)) == (400, {"error": "seconds must be a number up to 600"})
+
+
+async def test_who_names_no_camera_is_told_to(served):
+    for path in ("/clip", "/snapshot"):
+        refused = await served.ask(path, seconds="5")
+        assert (refused.status, json.loads(refused.body)) == (400, {"error": "name a camera: ?camera=…"})
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "HEAD"])
+async def test_a_clip_is_only_asked_for(served, method):
+    reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+    writer.write(f"{method} /clip?camera={CAMERA} HTTP/1.1\r\nAuthorization: Bearer let me in\r\n\r\n".encode())
+    assert (await reader.readline()).split()[1] == b"405"
+    writer.close()
+
+
+async def test_twenty_who_ask_at_once_all_get_their_clip(served):
+    clips = await asyncio.gather(*(served.ask("/clip", camera=CAMERA, seconds="2") for _ in range(20)))
+    assert {clip.status for clip in clips} == {200}
+    assert len({clip.body for clip in clips}) == 1
+
+
+class Slow(PyAvCutter):
+    """Cuts when it is told to, and counts how many it has in hand."""
+
+    def __init__(self) -> None:
+        self.is_time = threading.Event()
+        self.most = 0
+        self._counting = threading.Lock()
+        self._now = 0
+
+    def clip(self, codec: VideoCodec, units: Units) -> bytes:
+        with self._counting:
+            self._now += 1
+            self.most = max(self.most, self._now)
+        assert self.is_time.wait(60)
+        with self._counting:
+            self._now -= 1
+        return super().clip(codec, units)
+
+
+async def test_more_than_can_wait_are_told_to_ask_again():
+    cutter = Slow()
+    kept = recent(cutter=cutter)
+    asked = [asyncio.ensure_future(kept.clip(CAMERA, seconds=1)) for _ in range(AT_ONCE + MOST_WAITING + 5)]
+    done, _ = await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
+    assert {type(each.exception()) for each in done} == {TooManyAtOnce}
+    cutter.is_time.set()
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    assert sum(isinstance(each, bytes) for each in answers) == AT_ONCE + MOST_WAITING
+    assert cutter.most <= AT_ONCE

@@ -101,9 +101,23 @@ def _last_picture(codec: VideoCodec, units: Units) -> NDArray[Any]:
         for frame in decoder.decode(unit.content, is_keyframe=unit.is_keyframe):
             image = frame
     if image is None:
-        raise PictureUnusable
+        return _held_back(codec, units[keys[-1] :])
     fitted: NDArray[Any] = image.fitted(image.size)
     return np.ascontiguousarray(fitted)
+
+
+def _held_back(codec: VideoCodec, units: Units) -> NDArray[Any]:
+    """The last picture of a decoder that shows none yet, as others could be shown before."""
+    decoder: Any = av.CodecContext.create(_NAMES[codec], "r")
+    try:
+        frames = [frame for unit in units for frame in decoder.decode(av.Packet(unit.content))]
+        frames += decoder.decode(None)
+    except FFmpegError as error:
+        raise PictureUnusable from error
+    if not frames:
+        raise PictureUnusable
+    image: NDArray[Any] = frames[-1].to_ndarray(format="rgb24")
+    return image
 
 
 def _frame(image: NDArray[Any], box: Box) -> None:

@@ -84,7 +84,9 @@ class WorkerApi:
 
 
 def _camera(asked: Asked) -> CameraId:
-    return CameraId(asked.query.get("camera", ""))
+    if "camera" not in asked.query:
+        raise Refused(HTTPStatus.BAD_REQUEST, "name a camera: ?camera=…")
+    return CameraId(asked.query["camera"])
 
 
 def _seconds(text: str) -> float:
