@@ -5,7 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench import batcher, closing, detections, index, inference, loop_filter, messages, readers, rtp
+from bench import batcher, closing, detections, index, inference, loop_filter, messages, readers, rtp, starting
 from bench.fleet import fill
 from bench.renewals import bare, growth, over_http, singles
 from tests.support.postgres import PostgresServer, installed
@@ -22,6 +22,7 @@ def main() -> int:
     readers.main()
     loop_filter.main()
     inference.main()
+    starting.main()
     messages.main()
     index.main()
     binaries = installed()
