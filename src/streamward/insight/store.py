@@ -40,8 +40,8 @@ class IndexAway(StreamwardError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """One thing that was seen in one frame, and who says so."""
+class Made:
+    """Whatever is told of one frame, and who says so: all that the fence asks."""
 
     event_id: str
     index: int  # its place in the event
@@ -51,7 +51,13 @@ class Seen:
     runner_id: RunnerId
     incarnation: Incarnation
     generation: Generation
-    made_at: datetime
+    made_at: datetime  # the frame's
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen(Made):
+    """One thing that was seen."""
+
     detection: Detection
 
 
@@ -233,9 +239,9 @@ class OpenBatches(Protocol):
         ...
 
 
-def in_turn(seen: Sequence[Seen]) -> list[int]:
+def in_turn(made: Sequence[Made]) -> list[int]:
     """The places of what is offered in the order in which it is stored: oldest first.
 
     The same for whoever offers the same, so that two stores at once never wait for each other.
     """
-    return sorted(range(len(seen)), key=lambda place: (seen[place].made_at, seen[place].event_id, seen[place].index))
+    return sorted(range(len(made)), key=lambda place: (made[place].made_at, made[place].event_id, made[place].index))

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from streamward.drivers.memory.database import MemoryDatabase
 from streamward.insight.batch import BatchId, Sealed
 from streamward.insight.records import BatchRecord, DetectionRecord, Recent
-from streamward.insight.store import Admitted, Closed, Loose, Seen, Stored, Waiting, in_turn
+from streamward.insight.store import Admitted, Closed, Loose, Made, Seen, Stored, Waiting, in_turn
 from streamward.leases import fence
 from streamward.leases.fence import Stamp, Verdict
 from streamward.leases.lease import Owner
@@ -33,18 +33,12 @@ class MemoryDetections:
         known = self._db.detection_ids.get((seen.event_id, seen.index))
         if known is not None:
             return _stored(self._db.detections[known], is_new=False)
-        stamp = Stamp(
-            camera_id=seen.camera_id,
-            generation=seen.generation,
-            owner=Owner(seen.runner_id, seen.incarnation),
-            made_at=seen.made_at,
-        )
-        verdict = fence.admit(stamp, self._db.grants.get(seen.camera_id, {}), now=now)
+        verdict = judged(seen, self._db, now)
         if verdict is Verdict.REFUSED:
             return None
         record = DetectionRecord(
             detection_id=self._db.number("detection"),
-            seen=replace(seen, made_at=fence.dated(stamp, now=now)),
+            seen=replace(seen, made_at=fence.dated(_stamp(seen), now=now)),
             is_late=verdict is Verdict.LATE,
             stored_at=now,
             batch_id=None,
@@ -161,12 +155,22 @@ class MemoryRecords:
         return (each for batch_id, each in self._db.batches.items() if batch_id not in self._db.reopened)
 
 
+def judged(made: Made, database: MemoryDatabase, now: datetime) -> Verdict:
+    """What the fence says."""
+    return fence.admit(_stamp(made), database.grants.get(made.camera_id, {}), now=now)
+
+
 def is_wanted(wanted: Recent, tenant_id: str, camera_id: str, number: int) -> bool:
     return (
         wanted.scope in (None, tenant_id)
         and wanted.camera_id in (None, camera_id)
         and (wanted.before is None or number < wanted.before)
     )
+
+
+def _stamp(made: Made) -> Stamp:
+    owner = Owner(made.runner_id, made.incarnation)
+    return Stamp(camera_id=made.camera_id, generation=made.generation, owner=owner, made_at=made.made_at)
 
 
 def _stored(record: DetectionRecord, *, is_new: bool) -> Stored:

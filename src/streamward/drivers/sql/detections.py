@@ -9,14 +9,14 @@ from typing import Any
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from streamward.drivers.sql.admission import PostgresAdmission, SqliteAdmission
+from streamward.drivers.sql.admission import Admission, Table, plain
 from streamward.drivers.sql.database import Database
 from streamward.drivers.sql.dialect import SqlDialect
 from streamward.drivers.sql.statement import BATCH, Shape, statement
 from streamward.insight.batch import BatchId, CloseReason, Sealed
 from streamward.insight.store import Admitted, Closed, Loose, Seen, Stored, Waiting
 
-_CHUNK = 1000  # detections of one statement, which must end within a statement's time
+_encode = msgspec.json.Encoder().encode
 _LOOSE = Shape("d", "detection_id tenant_id camera_uuid made_at is_late")
 _SWEEP = statement(
     f"SELECT {_LOOSE.columns} FROM detections AS d WHERE d.batch_id IS NULL AND d.detection_id > :detection_id"
@@ -33,6 +33,44 @@ _FILL = statement("UPDATE batches SET detection_ids = :detection_ids WHERE batch
 _FIND = statement(f"SELECT {BATCH.columns} FROM batches AS b WHERE b.batch_id = :batch_id", BATCH)
 _UNTOLD = statement(
     f"SELECT {BATCH.columns} FROM batches AS b WHERE b.told_at IS NULL ORDER BY b.position LIMIT :limit", BATCH
+)
+
+
+def _values(seen: Seen) -> tuple[object, ...]:
+    what = seen.detection
+    box = what.box
+    return (
+        plain(what.label),
+        what.confidence,
+        _encode((box.x1, box.y1, box.x2, box.y2)).decode(),
+        what.track_id,
+        _encode(what.zones).decode() if what.zones else "[]",
+    )
+
+
+def _new(seen: Seen, detection_id: int, is_late: bool, at: datetime) -> Stored:
+    made_at = min(seen.made_at, at)
+    return Stored(detection_id=detection_id, made_at=made_at, is_late=is_late, is_new=True, batch_id=None)
+
+
+def _known(row: Any, is_new: bool) -> Stored:
+    return Stored(
+        detection_id=row.d_detection_id,
+        made_at=row.d_made_at,
+        is_late=row.d_is_late,
+        is_new=is_new,
+        batch_id=row.d_batch_id,
+    )
+
+
+_TABLE = Table(
+    name="detections",
+    number="detection_id",
+    told=("label", "confidence", "box", "track_id", "zones"),
+    values=_values,
+    found=Shape("d", "detection_id event_id idx made_at is_late batch_id"),
+    new=_new,
+    known=_known,
 )
 
 
@@ -74,18 +112,11 @@ class SqlDetections:
 
     def __init__(self, database: Database) -> None:
         self._db = database
-        admission = PostgresAdmission if database.is_postgres else SqliteAdmission
-        self._admission = admission(database)
+        self._admission = Admission(database, _TABLE)
 
     async def admit(self, seen: Sequence[Seen]) -> Admitted:
-        stored: list[Stored | None] = []
-        for start in range(0, max(1, len(seen)), _CHUNK):
-            some = seen[start : start + _CHUNK]
-            answer = await self._admission.admit(some)
-            stored += [answer.stored.get((each.event_id, each.index)) for each in some]
-        if len({(each.event_id, each.index) for each in seen}) < len(seen):
-            stored = _new_once(stored)
-        return Admitted(stored=tuple(stored), at=answer.at)
+        stored, at = await self._admission.admit(seen)
+        return Admitted(stored=stored, at=at)
 
     async def loose(self, *, stored_before: datetime, after: int, limit: int) -> list[Loose]:
         params = {"stored_before": stored_before, "detection_id": after, "limit": limit}
@@ -162,16 +193,6 @@ def sealed_of(row: Any) -> Sealed:
         closed_at=row.b_closed_at,
         reason=CloseReason(row.b_reason),
     )
-
-
-def _new_once(stored: Iterable[Stored | None]) -> list[Stored | None]:
-    """What is named twice is new the first time only."""
-    told: set[int] = set()
-    found: list[Stored | None] = []
-    for each in stored:
-        found.append(replace(each, is_new=False) if each is not None and each.detection_id in told else each)
-        told |= {each.detection_id} if each is not None else set()
-    return found
 
 
 def _loose_of(row: Any) -> Loose:

@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from streamward.drivers.sql.database import Database
 from streamward.drivers.sql.detections import sealed_of
 from streamward.drivers.sql.dialect import SqlDialect
+from streamward.drivers.sql.listing import Listing, tenants_in
 from streamward.drivers.sql.statement import ANALYSIS, BATCH, DETECTION, IN_SCOPE, Shape, Statement, statement
 from streamward.insight.analysis import Analysis
 from streamward.insight.batch import BatchId
@@ -20,7 +21,6 @@ from streamward.model.ids import TenantId
 
 _STEP = 20  # batches of one transaction: nobody should wait long for what it has locked
 _CHUNK = 1000  # detections of one statement, which must end within a statement's time
-_NEWEST = 2**63 - 1
 _GRANT = Shape("g", "runner_id incarnation")
 _DETECTIONS = (
     f"SELECT {DETECTION.columns}, {_GRANT.columns} FROM detections AS d"
@@ -35,42 +35,7 @@ _FIND_BATCH = statement(
     returns="is_told",
 )
 _FIND_ANALYSIS = statement(f"{_ANALYSES} WHERE a.batch_id = :batch_id AND {IN_SCOPE.format('a')}", ANALYSIS)
-_TENANTS = statement(  # each found by one look into the index
-    "WITH RECURSIVE e (tenant_id) AS (SELECT min(b.tenant_id) FROM batches AS b UNION ALL"
-    " SELECT (SELECT min(b.tenant_id) FROM batches AS b WHERE b.tenant_id > e.tenant_id) FROM e"
-    " WHERE e.tenant_id IS NOT NULL) SELECT e.tenant_id FROM e WHERE e.tenant_id IS NOT NULL",
-    returns="tenant_id",
-)
-
-
-class Listing:
-    """One table newest first: a statement for each way to narrow it, so that each has its index."""
-
-    def __init__(self, source: str, key: str, *shapes: Shape, returns: str = "", where: str = "true") -> None:
-        alias = key.partition(".")[0]
-        self._statements: dict[tuple[bool, bool], Statement] = {}
-        for scoped in (False, True):
-            for of_camera in (False, True):
-                narrowed = where
-                narrowed += f" AND {alias}.tenant_id = :scope" if scoped else ""
-                narrowed += f" AND {alias}.camera_uuid = :camera_uuid" if of_camera else ""
-                self._statements[scoped, of_camera] = statement(
-                    f"{source} WHERE {narrowed} AND {key} < :before_number ORDER BY {key} DESC LIMIT :limit",
-                    *shapes,
-                    returns=returns,
-                )
-
-    async def rows(self, connection: AsyncConnection, wanted: Recent) -> Sequence[Any]:
-        params: dict[str, Any] = {
-            "before_number": _NEWEST if wanted.before is None else wanted.before,
-            "limit": wanted.limit,
-        }
-        if wanted.scope is not None:
-            params["scope"] = wanted.scope
-        if wanted.camera_id is not None:
-            params["camera_uuid"] = wanted.camera_id
-        asked = self._statements[wanted.scope is not None, wanted.camera_id is not None]
-        return (await connection.execute(asked, params)).all()
+_TENANTS = tenants_in("batches")
 
 
 _DETECTION_LIST = Listing(_DETECTIONS, "d.detection_id", DETECTION, _GRANT)
