@@ -1,6 +1,7 @@
 """The bridge from the fence to SQL: whatever was granted, and whoever says that he saw what when, both judge alike."""
 
 import asyncio
+from dataclasses import fields
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -9,12 +10,14 @@ from hypothesis import strategies as st
 
 from streamward.drivers.sql import SqlStore
 from streamward.drivers.sql.statement import statement
-from streamward.insight.store import Seen
+from streamward.insight.store import Made, Seen
+from streamward.insight.zone_events import Crossed
 from streamward.leases.fence import Stamp, Verdict, admit, dated
 from streamward.leases.lease import Grant, Owner
 from streamward.model.ids import CameraId, Generation
+from streamward.model.zone import Crossing
 from tests.support.builders import START, an_owner
-from tests.support.sightings import a_seen
+from tests.support.sightings import a_crossed, a_seen
 from tests.support.stores import MakeRows, World, a_world, postgres_rows, sqlite_rows
 
 OWNERS = [an_owner(runner_id, incarnation=each) for runner_id in ("runner-1", "runner-2") for each in ("i-1", "i-2")]
@@ -25,6 +28,8 @@ GRANT = statement(
 )
 
 PHASES = (Phase.reuse, Phase.generate)  # to shrink what was found takes a database many minutes
+
+BEFORE = timedelta(microseconds=3)
 
 Granted = dict[Generation, Grant]
 
@@ -71,6 +76,12 @@ def offers(draw: st.DrawFn) -> tuple[dict[CameraId, Granted], datetime, list[See
     return granted, now, seen
 
 
+def left(seen: Seen) -> Crossed:
+    """Somebody was last in a zone a moment before that frame."""
+    made = {each.name: getattr(seen, each.name) for each in fields(Made)}
+    return a_crossed(**made, happened_at=seen.made_at - BEFORE, kind=Crossing.LEAVE)
+
+
 def judged(seen: Seen, granted: Granted, now: datetime) -> tuple[bool, datetime] | None:
     """What the rule says: whether it is late, and its date; None: refused."""
     stamp = Stamp(
@@ -98,9 +109,14 @@ async def compare(make_rows: MakeRows, granted: dict[CameraId, Granted], now: da
         await write(world, granted)
         await world.step_database_clock((now - START).total_seconds())
         admitted = await world.insight.detections.admit(seen)
+        noted = await world.insight.zone_events.admit([left(each) for each in seen])
     assert admitted.at == now
     found = [None if each is None else (each.is_late, each.made_at) for each in admitted.stored]
     assert found == [judged(each, granted[each.camera_id], now) for each in seen]
+    happened_at = [min(each.made_at - BEFORE, now) for each in seen]
+    assert [None if each is None else (each.is_late, each.made_at) for each in noted] == [
+        None if each is None else (each[0], moment) for each, moment in zip(found, happened_at, strict=True)
+    ]
 
 
 def test_sqlite_judges_as_the_fence_does(migrated_file):

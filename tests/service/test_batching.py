@@ -8,6 +8,7 @@ import pytest
 
 from streamward.batcher.facts import AnalysisHeld, BatchClosed, BroadcastsDropped, DetectionsAddedAgain
 from streamward.batcher.herald import MOST_WAITING, Herald
+from streamward.batcher.pruner import PRUNE_EVERY
 from streamward.batcher.relay import HELD_AT, HELD_FOR, LOOK_EVERY, OTHERS_AFTER, BatchRefused, Relay
 from streamward.batcher.sweeper import FRESH, MARGIN, SWEEP_EVERY
 from streamward.drivers.memory.bus import MemoryBus
@@ -19,7 +20,7 @@ from streamward.leases.store import StoreUnavailable
 from streamward.model.bus import Published, Refused
 from streamward.model.message import Message
 from streamward.protocol.batches import ANALYSIS, EXCHANGE, DetectionNew
-from tests.support.batch_desk import Desk, Failing
+from tests.support.batch_desk import Desk, Failing, a_crossing
 from tests.support.builders import CAMERA, TENANT
 from tests.support.buses import a_message
 from tests.support.clocks import START
@@ -282,3 +283,16 @@ async def test_broadcasts_that_cannot_be_written_wait_and_what_does_not_fit_is_l
     await herald.tick()
     assert len(desk.db.broadcasts) == MOST_WAITING
     assert desk.of(BroadcastsDropped) == [BroadcastsDropped(count=3)]
+
+
+async def test_what_happened_at_zones_is_forgotten_with_its_tenant_s_batches():
+    desk = Desk(Rules(detections_kept=60.0))
+    await desk.see(0, detections=[], zone_events=[a_crossing()])
+    await desk.take_in()
+    pruner = desk.batcher.bodies["pruner"]
+    desk.clock.advance(60)
+    assert await pruner.tick() == PRUNE_EVERY
+    assert len(desk.db.zone_events) == 1
+    desk.clock.advance(1)
+    await pruner.tick()
+    assert desk.db.zone_events == {}

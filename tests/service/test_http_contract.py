@@ -5,7 +5,7 @@ that each route meets each kind of refusal, and that the document itself is whol
 """
 
 import logging
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any
 
@@ -74,6 +74,7 @@ class FailingInsight:
     records: Any
     broadcasts: Any
     analyses: Any
+    zone_events: Any
 
     async def open(self) -> None: ...
     async def close(self) -> None: ...
@@ -153,7 +154,7 @@ async def test_every_route_with_a_body_refuses_a_bad_one(
 @pytest.mark.parametrize(("path", "method"), OPERATIONS)
 async def test_a_store_that_does_not_answer_is_503(path: str, method: str) -> None:
     away = Failing(StoreUnavailable())
-    insight = FailingInsight(detections=away, batches=away, rules=away, records=away, broadcasts=away, analyses=away)
+    insight = FailingInsight(**dict.fromkeys((each.name for each in fields(FailingInsight)), away))
     control = ControlUnderTest(store=lambda _: away, insight=lambda _: insight)
     ask_nobody = {"/healthz": 200, "/v1/wait": 200, "/v1/tokens": 401, "/v1/runners/release-token": 200}
     expected = ask_nobody.get(path, 503)

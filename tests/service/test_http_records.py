@@ -33,7 +33,7 @@ async def test_a_batch_is_told_with_its_detections_and_what_was_said_of_it(tenan
     assert told["analysis"] == (await viewer.get("/v1/analyses")).json()["items"][0]
 
 
-@pytest.mark.parametrize("listing", ["batches", "detections", "analyses"])
+@pytest.mark.parametrize("listing", ["batches", "detections", "zone-events", "analyses"])
 async def test_a_listing_is_read_page_by_page_newest_first(tenants: TwoTenants, listing: str):
     everyone = tenants.person(Role.VIEWER, None).client
     first = (await everyone.get(f"/v1/{listing}", limit=1)).json()
@@ -42,13 +42,20 @@ async def test_a_listing_is_read_page_by_page_newest_first(tenants: TwoTenants, 
     assert second["next_cursor"] is None
 
 
-@pytest.mark.parametrize("listing", ["batches", "detections", "analyses"])
+@pytest.mark.parametrize("listing", ["batches", "detections", "zone-events", "analyses"])
 async def test_a_listing_can_be_of_one_camera_and_shows_no_other_tenant(tenants: TwoTenants, listing: str):
     everyone, ours = tenants.person(Role.VIEWER, None).client, tenants.person(Role.VIEWER, OURS).client
     found = (await everyone.get(f"/v1/{listing}", camera_uuid="t-02-cam")).json()["items"]
     assert [each["camera_uuid"] for each in found] == ["t-02-cam"]
     assert (await ours.get(f"/v1/{listing}", camera_uuid="t-02-cam")).json()["items"] == []
     assert [each["tenant_id"] for each in (await ours.get(f"/v1/{listing}")).json()["items"]] == [OURS]
+
+
+async def test_what_happened_at_zones_is_told_whole(tenants: TwoTenants):
+    viewer = tenants.person(Role.VIEWER, OURS).client
+    (told,) = (await viewer.get("/v1/zone-events")).json()["items"]
+    assert (told["camera_uuid"], told["zone"], told["type"], told["late"]) == ("t-01-cam", "door", "enter", False)
+    assert (told["label"], told["track_id"], told["stayed_s"], told["index"]) == ("person", 7, 0.0, 0)
 
 
 async def with_tenant() -> ControlUnderTest:

@@ -1,13 +1,14 @@
 """The intake: nothing is let go of before it is kept, and nothing is in the way of the rest."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from msgspec.structs import replace as replace_fields
 
-from streamward.batcher.facts import DetectionsMissing, DetectionsStored, MessagesUnusable
+from streamward.batcher.facts import DetectionsMissing, DetectionsStored, MessagesUnusable, ZoneEventsStored
 from streamward.batcher.intake import TRIES
 from streamward.insight.rules import Rules
 from streamward.insight.store import IndexAway
@@ -17,10 +18,11 @@ from streamward.model.bus import Refused
 from streamward.model.ids import TenantId
 from streamward.model.message import Message
 from streamward.model.objects import ObjectKey, StoreAway
+from streamward.model.zone import Crossing
 from streamward.protocol import codec, events
 from streamward.protocol.pointers import DATAREF, pointer, stored
 from streamward.protocol.seeing import MOST_ZONES
-from tests.support.batch_desk import Desk, a_thing, an_event, told
+from tests.support.batch_desk import Desk, a_crossing, a_thing, an_event, told
 from tests.support.builders import CAMERA, TENANT
 from tests.support.clocks import START
 
@@ -53,6 +55,49 @@ async def test_which_thing_it_is_and_where_it_stands_is_stored_too():
     assert [(each.track_id, each.zones) for each in found] == [(7, ("door", "yard")), (None, ())]
 
 
+async def test_what_happened_at_zones_is_stored_once_and_told_once():
+    desk = Desk()
+    await desk.bus.declare(events.BATCHER)
+    message = told(an_event(START, zone_events=[a_crossing(), a_crossing("dwell", stayed_s=30.0)]))
+    for _ in range(2):
+        await desk.bus.publish(message)
+        await desk.take_in()
+    assert [each.kind for each in desk.db.zone_events.values()] == [Crossing.ENTER, Crossing.DWELL]
+    assert desk.of(ZoneEventsStored) == [
+        ZoneEventsStored(new=2, late=0, known=0, refused=0),
+        ZoneEventsStored(new=0, late=0, known=2, refused=0),
+    ]
+    await desk.batcher.herald.write()
+    bodies = [json.loads(each.body) for each in desk.db.broadcasts if each.kind == "zone.event"]
+    assert [(each["type"], each["camera_id"], each["stayed_s"]) for each in bodies] == [
+        ("enter", CAMERA, 0.0),
+        ("dwell", CAMERA, 30.0),
+    ]
+
+
+async def test_a_frame_without_things_may_tell_who_left():
+    desk = Desk()
+    desk.clock.advance(10)
+    await desk.see(0, detections=[], zone_events=[a_crossing("leave", ts=START, stayed_s=8.0)])
+    await desk.take_in()
+    (record,) = desk.db.zone_events.values()
+    assert (record.kind, record.made_at, record.stored_at) == (Crossing.LEAVE, START, desk.clock.wall())
+    assert desk.waiting(events.BATCHER.name) == []
+    assert desk.of(DetectionsStored) == []
+
+
+async def test_the_fence_judges_zone_events_by_their_frame_and_nobody_hears_of_late_ones():
+    desk = Desk()
+    desk.clock.advance(10)
+    desk.grant()
+    await desk.see(-1, generation=1, zone_events=[a_crossing()])
+    await desk.see(1, generation=1, zone_events=[a_crossing("leave")])  # it left before; that is known too late
+    await desk.take_in()
+    assert desk.of(ZoneEventsStored) == [ZoneEventsStored(new=1, late=1, known=0, refused=1)]
+    await desk.batcher.herald.write()
+    assert {each.kind for each in desk.db.broadcasts} == {"detection.new"}
+
+
 async def test_what_comes_again_is_known_and_changes_nothing():
     desk = Desk()
     message = told(an_event(START))
@@ -78,11 +123,11 @@ async def test_the_fence_refuses_what_a_thawed_worker_made_and_lets_pass_what_it
     assert desk.waiting(events.BATCHER.name) == []
 
 
-@pytest.mark.parametrize(("part", "call"), [("detections", "admit"), ("index", "add_all")])
+@pytest.mark.parametrize(("part", "call"), [("detections", "admit"), ("zone_events", "admit"), ("index", "add_all")])
 async def test_while_a_store_is_away_messages_go_back_and_come_again(part, call):
     desk = Desk()
     getattr(desk, part).failing = {call}
-    await desk.see(0, 1, 2)
+    await desk.see(0, 1, 2, zone_events=[a_crossing()])
     with pytest.raises((StoreUnavailable, IndexAway)):
         await desk.take_in()
     assert len(desk.waiting(events.BATCHER.name)) == 3
@@ -91,9 +136,17 @@ async def test_while_a_store_is_away_messages_go_back_and_come_again(part, call)
     assert desk.waiting(events.BATCHER.name) == []
     (sealed,) = await desk.index.seal_due(TENANT, now=START + timedelta(seconds=40), limit=9)
     assert sealed.detection_ids == (1, 2, 3)
+    assert len(desk.db.zone_events) == 3
 
 
-UNUSABLE = {
+def with_crossing(message: Message, right: bytes, wrong: bytes) -> Message:
+    """The message with a zone event that is not as it should be."""
+    whole = told(an_event(START, zone_events=[a_crossing()])).body
+    assert right in whole
+    return replace(message, body=whole.replace(right, wrong))
+
+
+UNUSABLE: dict[str, Callable[[Message], Message]] = {
     "no JSON": lambda m: replace(m, body=b"{"),
     "another camera's key": lambda m: replace(m, routing_key="detections.tenant-1.site-1.cam-2"),
     "another's event": lambda m: replace(m, body=m.body.replace(b'"event_id":"cam-1', b'"event_id":"cam-2')),
@@ -109,6 +162,14 @@ UNUSABLE = {
     "more zones than there are": lambda m: replace(
         m, body=m.body.replace(b'"zones":[]', b'"zones":["a"%s]' % (b',"a"' * MOST_ZONES))
     ),
+    "a crossing of no kind": lambda m: with_crossing(m, b'"enter"', b'"fly"'),
+    "a crossing without a zone": lambda m: with_crossing(m, b'"zone":"door"', b'"zone":""'),
+    "a crossing of nothing": lambda m: with_crossing(m, b'"class":"person","ts"', b'"class":"","ts"'),
+    "a crossing of no track": lambda m: with_crossing(m, b'"track_id":7', b'"track_id":-7'),
+    "a crossing at no time": lambda m: with_crossing(m, b'Z","stayed_s"', b'","stayed_s"'),
+    "a crossing long ago": lambda m: with_crossing(m, b'"class":"person","ts":"2026', b'"class":"person","ts":"0001'),
+    "a stay of less than nothing": lambda m: with_crossing(m, b'"stayed_s":0.0', b'"stayed_s":-1.0'),
+    "a stay for ever": lambda m: with_crossing(m, b'"stayed_s":0.0', b'"stayed_s":1e999'),
     "a pointer to nothing": lambda m: replace(m, headers={**m.headers, DATAREF: "s3://x/y"}),
 }
 

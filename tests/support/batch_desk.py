@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 
 from streamward.batcher.analysing import Analysing
 from streamward.batcher.batcher import Batcher, Outside
@@ -22,13 +22,18 @@ from streamward.protocol import codec, events
 from streamward.protocol.batches import ANALYSIS
 from streamward.runtime.journal import Journal
 from tests.support.builders import CAMERA, SITE, TENANT
-from tests.support.clocks import ManualClock
+from tests.support.clocks import START, ManualClock
 
 OWNERS = {generation: Owner(RunnerId("r1"), Incarnation(f"inc-{generation}")) for generation in range(1, 9)}
 
 
 def a_thing(label: str = "person", conf: float = 0.75) -> events.SeenThing:
     return events.SeenThing(label=label, conf=conf, bbox_xyxy=[1.0, 2.0, 30.0, 40.0])
+
+
+def a_crossing(kind: Literal["enter", "dwell", "leave"] = "enter", **changes: Any) -> events.ZoneCrossed:
+    values = {"zone": "door", "track_id": 7, "label": "person", "ts": START, "stayed_s": 0.0, **changes}
+    return events.ZoneCrossed(type=kind, **values)
 
 
 def an_event(made_at: datetime, *, frame: int = 1, generation: int = 1, **changes: Any) -> events.DetectionEvent:
@@ -87,7 +92,9 @@ class Desk:
         self.insight = MemoryInsight(self.db, rules=self.rules)
         self.detections: Any = Failing(self.insight.detections, StoreUnavailable("simulated"))
         self.batches: Any = Failing(self.insight.batches, StoreUnavailable("simulated"))
+        self.zone_events: Any = Failing(self.insight.zone_events, StoreUnavailable("simulated"))
         self.insight.detections, self.insight.batches = self.detections, self.batches
+        self.insight.zone_events = self.zone_events
         self.index: Any = Failing(MemoryOpenBatches(), IndexAway("simulated", "told to"))
         self.queues = MemoryQueues(self.clock)
         self.bus = MemoryBus(self.queues)

@@ -27,7 +27,7 @@ from streamward.protocol import codec, events
 from streamward.protocol.batches import EXCHANGE, analysis_request
 from streamward.runtime.bell import Bell
 from streamward.runtime.clock import SystemClock
-from tests.support.batch_desk import OWNERS, a_thing, an_event, told
+from tests.support.batch_desk import OWNERS, a_crossing, a_thing, an_event, told
 from tests.support.fleet import take, with_cameras, with_runners
 from tests.support.processes import COMMAND, STOP_WITHIN, end, environment, said_when_served
 
@@ -107,7 +107,7 @@ class Plant:
             await insight.close()
 
     async def publish(self, count: int) -> None:
-        """A Worker sees two things in each of so many frames."""
+        """A Worker sees two things in each of so many frames, one of which enters a zone while another leaves it."""
         async with self.bus() as bus:
             for _ in range(count):
                 frame = len(self.published) + 1
@@ -119,6 +119,7 @@ class Plant:
                     camera_uuid=camera,
                     event_id=name,
                     detections=[a_thing(), a_thing("car")],
+                    zone_events=[a_crossing("leave", stayed_s=2.5), a_crossing()],
                 )
                 assert isinstance(await bus.publish(told(event)), Published)
                 self.published.add(name)
@@ -136,7 +137,9 @@ class Plant:
         try:
             found = await insight.records.detections(_ALL)
             is_closed = all(each.batch_id is not None for each in found)
-            return len(found) == 2 * len(self.published) and is_closed and not await insight.batches.untold(limit=1)
+            crossed = await insight.zone_events.page(_ALL)
+            is_all = len(found) == len(crossed) == 2 * len(self.published)
+            return is_all and is_closed and not await insight.batches.untold(limit=1)
         except StoreUnavailable:
             return False
 
@@ -146,6 +149,8 @@ class Plant:
             detections = await insight.records.detections(_ALL)
             batches = {each.batch.batch_id: each for each in await insight.records.batches(_ALL)}
             assert {each.seen.event_id for each in detections} == self.published
+            crossed = [(each.event_id, each.index) for each in await insight.zone_events.page(_ALL)]
+            assert sorted(crossed) == [(each, index) for each in sorted(self.published) for index in (0, 1)]
             assert_partition(detections, batches)
             heard = await heard_by(bus)
         assert heard.keys() == batches.keys()

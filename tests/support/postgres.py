@@ -42,6 +42,7 @@ _EMPTY = "".join(
         "identities",
         "outbox",
         "detections",
+        "zone_events",
         "batches",
         "analyses",
         "broadcasts",

@@ -1,14 +1,17 @@
-"""Detections for tests, and batches of them."""
+"""Detections and zone events for tests, and batches of detections."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from streamward.insight.batch import BatchId, CloseReason, Sealed
 from streamward.insight.store import Seen
+from streamward.insight.zone_events import Crossed
 from streamward.leases.lease import Owner
 from streamward.model.detection import Box, Detection
 from streamward.model.ids import CameraId, Generation, TenantId
+from streamward.model.zone import Crossing
 from tests.support.builders import CAMERA, SITE, START, TENANT, an_owner
 
 PERSON = Detection("person", 0.75, Box(1.0, 2.0, 30.5, 40.25))
@@ -39,6 +42,27 @@ def a_seen(
         made_at=made_at,
         detection=detection,
     )
+
+
+def a_crossed(event_id: str = "event-1", *, owner: Owner | None = None, **changes: Any) -> Crossed:
+    owner = owner or an_owner()
+    values: dict[str, Any] = {
+        "index": 0,
+        "tenant_id": TenantId(TENANT),
+        "site_id": SITE,
+        "camera_id": CAMERA,
+        "runner_id": owner.runner_id,
+        "incarnation": owner.incarnation,
+        "generation": Generation(1),
+        "made_at": START,
+        "happened_at": START,
+        "kind": Crossing.ENTER,
+        "zone": "door",
+        "track_id": 7,
+        "label": "person",
+        "stayed": 0.0,
+    }
+    return Crossed(event_id=event_id, **(values | changes))
 
 
 def a_batch_id(number: int) -> BatchId:

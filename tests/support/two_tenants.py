@@ -19,7 +19,7 @@ from streamward.model.ids import Incarnation, RunnerId, TenantId
 from tests.support.app import KEYRING, Client, ControlUnderTest
 from tests.support.identities import Somebody
 from tests.support.operations import Names, call_of
-from tests.support.sightings import a_sealed, a_seen
+from tests.support.sightings import a_crossed, a_sealed, a_seen
 from tests.support.tokens import claims, signed
 
 OURS, THEIRS = "t-01", "t-02"
@@ -156,7 +156,7 @@ class TwoTenants:
             await _made(runner.make(path, "post", names))
 
     async def _see(self, names: Names) -> None:
-        """Something was seen on that camera, batched, analysed and told."""
+        """Something was seen on that camera, batched, analysed and told, and somebody entered a zone."""
         seen = replace(
             a_seen(f"{names.tenant_id}-hidden", camera_id=names.camera_uuid, tenant=names.tenant_id),
             runner_id=RunnerId(names.runner_id),
@@ -165,6 +165,11 @@ class TwoTenants:
         )
         (stored,) = (await self._insight.detections.admit([seen])).stored
         assert stored is not None
+        named = {
+            each: getattr(seen, each) for each in ("runner_id", "incarnation", "made_at", "camera_id", "tenant_id")
+        }
+        (noted,) = await self._insight.zone_events.admit([a_crossed(seen.event_id, **named)])
+        assert noted is not None
         batch = a_sealed([stored.detection_id], camera_id=names.camera_uuid, tenant=names.tenant_id)
         batch = replace(batch, batch_id=BatchId(names.batch_id))
         await self._insight.batches.close_batch(batch)

@@ -234,7 +234,7 @@ def test_what_a_tenant_wants_of_batching_is_shown_changed_and_taken_back(plane: 
 
 
 def test_without_a_batcher_there_is_nothing_to_list(plane: ControlProcess) -> None:
-    for noun in ("batches", "detections"):
+    for noun in ("batches", "detections", "zones"):
         empty = plane.command(noun, "list")
         assert (empty.returncode, empty.stdout) == (0, "")
         assert "streamward batcher" in empty.stderr

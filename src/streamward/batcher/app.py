@@ -42,6 +42,7 @@ from streamward.settings import AnalystSettings, RedisSettings, Settings
 
 _COUNTED = (  # in the metrics; as lines they are many
     facts.DetectionsStored,
+    facts.ZoneEventsStored,
     facts.MessageSetAside,
     facts.BatchTold,
     BatchAnalysed,

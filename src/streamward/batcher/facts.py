@@ -31,6 +31,16 @@ class DetectionsStored:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ZoneEventsStored:
+    """What became of zone events that were offered together."""
+
+    new: int
+    late: int  # of the new ones
+    known: int  # they had come before
+    refused: int  # by the fence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MessageSetAside:
     """A message went to the dead letters."""
 

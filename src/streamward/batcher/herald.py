@@ -11,13 +11,15 @@ from streamward.batcher.facts import BroadcastsDropped
 from streamward.insight.broadcasts import Broadcasts
 from streamward.model.ids import TenantId
 from streamward.protocol import codec
-from streamward.protocol.batches import DetectionBatch, DetectionNew, Kind
+from streamward.protocol.batches import DetectionBatch, DetectionNew, Kind, ZoneEventNew
 from streamward.runtime.journal import Journal
 
 MOST_WAITING = 20_000  # broadcasts
 AT_ONCE = 1000
 LINGER = 0.1  # seconds for what comes right after the first
 LOOK_EVERY = 60.0  # seconds, unless something is told
+
+Body = DetectionNew | DetectionBatch | ZoneEventNew
 
 
 class Herald:
@@ -27,11 +29,11 @@ class Herald:
         self.ring: Callable[[], None] = lambda: None  # called when there is something
         self._broadcasts = broadcasts
         self._journal = journal
-        self._waiting: dict[tuple[TenantId, Kind], list[DetectionNew | DetectionBatch]] = {}
+        self._waiting: dict[tuple[TenantId, Kind], list[Body]] = {}
         self._count = 0
         self._dropped = 0
 
-    def tell(self, tenant_id: TenantId, kind: Kind, body: DetectionNew | DetectionBatch) -> None:
+    def tell(self, tenant_id: TenantId, kind: Kind, body: Body) -> None:
         """Hands over what others should hear."""
         if self._count >= MOST_WAITING:
             self._dropped += 1

@@ -1,6 +1,6 @@
 """The intake: takes what Workers saw from the bus, and lets go of it only when it is kept.
 
-    take ─read→ detections ─keep→ stored and in a batch, or refused by the fence ─ack→ gone
+    take ─read→ what was told ─keep→ stored and in a batch, or refused by the fence ─ack→ gone
            └─ unusable: dead letters      └─ database or index away: given back, it comes again
 
 Guaranteed: a message is acknowledged only after all in it is stored and in the index, was refused, or is with the dead
@@ -18,8 +18,7 @@ from streamward.batcher.dead_letters import DeadLetters
 from streamward.batcher.facts import DetectionsMissing, MessageUnusable
 from streamward.batcher.keeping import Keeper
 from streamward.batcher.pressure import Valve
-from streamward.batcher.reading import fetched, read
-from streamward.insight.store import Seen
+from streamward.batcher.reading import Told, fetched, read
 from streamward.leases.store import StoreUnavailable
 from streamward.model.bus import Bus, BusAway, Consumer, Delivery, QueueRefused
 from streamward.model.ids import RunnerId, ShardId, TenantId
@@ -42,15 +41,15 @@ PAUSE = 1.0  # seconds, under pressure
 TRIES = 3  # of a message alone, before it is set aside
 
 
-Reading = tuple[Seen, ...] | DetectionsLost | MessageUnusable | StoreAway
+Reading = Told | DetectionsLost | MessageUnusable | StoreAway
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A message, and what was seen in it."""
+    """A message, and what it says."""
 
     delivery: Delivery
-    seen: tuple[Seen, ...]
+    told: Told
 
 
 @dataclass(slots=True)
@@ -149,7 +148,7 @@ class Intake:
                 case DetectionsLost():
                     self._journal.record(_missing(reading))
                     result.done.append(delivery)
-                case _:
+                case Told():
                     result.found.append(_Read(delivery, reading))
         return result
 
@@ -176,7 +175,7 @@ class Intake:
     async def _keep(self, found: Sequence[_Read]) -> list[Delivery]:
         """All of them together, or those that the database takes."""
         try:
-            await self._keeper.keep([seen for each in found for seen in each.seen])
+            await self._keeper.keep([each.told for each in found])
         except StoreUnavailable:
             return await self._keep_each(found)
         return [each.delivery for each in found]
@@ -187,7 +186,7 @@ class Intake:
         failed: list[tuple[Delivery, StoreUnavailable]] = []
         for each in found:
             try:
-                await self._keeper.keep(each.seen)
+                await self._keeper.keep([each.told])
                 done.append(each.delivery)
             except StoreUnavailable as err:
                 failed.append((each.delivery, err))

@@ -3,18 +3,23 @@
 seen ─admit: fence, once, committed→ stored ─┬─ in a closed batch: nothing more to do
                                              ├─ urgent: a batch of one, over at once
                                              └─ the rest: into the open batch of its camera and lane
+crossed ─admit: the same fence, once→ stored ── new and not late: told
+
+What happened at zones is told as soon as it is stored: it is in no batch, and when it comes again it is not new.
 """
 
 from collections.abc import Iterable, Sequence
 
 from streamward.batcher.adding import Adder
-from streamward.batcher.facts import DetectionsStored
+from streamward.batcher.facts import DetectionsStored, ZoneEventsStored
 from streamward.batcher.herald import Herald
 from streamward.batcher.parts import Parts
+from streamward.batcher.reading import Told
 from streamward.insight.batch import BatchId, short
 from streamward.insight.store import Admitted, Loose, Seen, Stored
 from streamward.insight.urgency import Urgency
-from streamward.protocol.batches import DetectionNew
+from streamward.insight.zone_events import Crossed, Noted
+from streamward.protocol.batches import DetectionNew, ZoneEventNew
 from streamward.runtime import failpoints
 
 ADMITTED = failpoints.declare("batch.after-admit")
@@ -24,21 +29,41 @@ Kept = tuple[Seen, Stored, Urgency]
 
 
 class Keeper:
-    """Keeps detections; all of it may be repeated."""
+    """Keeps detections and zone events; all of it may be repeated."""
 
     def __init__(self, parts: Parts, *, adder: Adder, herald: Herald) -> None:
         self._parts = parts
         self._adder = adder
         self._herald = herald
 
-    async def keep(self, seen: Sequence[Seen]) -> None:
-        """Returns when each is in a batch or was refused; raises StoreUnavailable, IndexAway."""
-        if not seen:
-            return
+    async def keep(self, told: Sequence[Told]) -> None:
+        """Returns when all is stored or was refused, and each detection in a batch.
+
+        Raises StoreUnavailable, IndexAway.
+        """
+        seen = [each for one in told for each in one.seen]
+        crossed = [each for one in told for each in one.crossed]
+        admitted = await self._admitted(seen) if seen else None
+        if crossed:
+            await self._note(crossed)
+        if admitted is not None:
+            await self._batch(seen, admitted)
+
+    async def _admitted(self, seen: Sequence[Seen]) -> Admitted:
         admitted = await self._parts.insight.detections.admit(seen)
         failpoints.reach(ADMITTED)
         self._parts.time.saw(admitted.at)
         self._parts.journal.record(_counted(admitted))
+        return admitted
+
+    async def _note(self, crossed: Sequence[Crossed]) -> None:
+        noted = await self._parts.insight.zone_events.admit(crossed)
+        self._parts.journal.record(_counted_at_zones(noted))
+        for each, kept in zip(crossed, noted, strict=True):
+            if kept is not None and kept.is_new and not kept.is_late:
+                self._herald.tell(each.tenant_id, "zone.event", _told_of(each, kept))
+
+    async def _batch(self, seen: Sequence[Seen], admitted: Admitted) -> None:
         kept = [
             (
                 each,
@@ -90,4 +115,27 @@ def _counted(admitted: Admitted) -> DetectionsStored:
         late=sum(each.is_late for each in new),
         known=len(stored) - len(new),
         refused=len(admitted.stored) - len(stored),
+    )
+
+
+def _counted_at_zones(noted: Sequence[Noted | None]) -> ZoneEventsStored:
+    kept = [each for each in noted if each is not None]
+    new = [each for each in kept if each.is_new]
+    return ZoneEventsStored(
+        new=len(new),
+        late=sum(each.is_late for each in new),
+        known=len(kept) - len(new),
+        refused=len(noted) - len(kept),
+    )
+
+
+def _told_of(crossed: Crossed, noted: Noted) -> ZoneEventNew:
+    return ZoneEventNew(
+        type=crossed.kind.value,
+        zone=crossed.zone,
+        camera_id=crossed.camera_id,
+        track_id=crossed.track_id,
+        label=crossed.label,
+        timestamp=noted.made_at,
+        stayed_s=crossed.stayed,
     )

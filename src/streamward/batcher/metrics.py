@@ -19,6 +19,7 @@ class BatcherMetrics:
     def __init__(self) -> None:
         self._registry = every = CollectorRegistry()
         self._detections = Counter("detections", "Detections by what became of them", ("outcome",), registry=every)
+        self._zone_events = Counter("zone_events", "Zone events by what became of them", ("outcome",), registry=every)
         self._unusable = Counter("messages_set_aside", "Messages that nobody can read", registry=every)
         self._missing = Counter("detections_missing", "Events that gave way in full spools", registry=every)
         self._closed = Counter("batches_closed", "Batches that were written down", ("reason",), registry=every)
@@ -45,6 +46,7 @@ class BatcherMetrics:
         }
         for outcome in _OUTCOMES:  # shown as 0 before the first: an alert can tell 0 from absent
             self._detections.labels(outcome)
+            self._zone_events.labels(outcome)
         for reason in CloseReason:
             self._closed.labels(reason)
         ProcessCollector(registry=every)
@@ -53,8 +55,9 @@ class BatcherMetrics:
         """The journal sink that counts."""
         match fact:
             case facts.DetectionsStored():
-                for outcome in _OUTCOMES:
-                    self._detections.labels(outcome).inc(getattr(fact, outcome))
+                _count(self._detections, fact)
+            case facts.ZoneEventsStored():
+                _count(self._zone_events, fact)
             case facts.BatchClosed(reason=reason):
                 self._closed.labels(reason).inc()
             case TickFailed(service=service, times=times):
@@ -69,3 +72,8 @@ class BatcherMetrics:
         self._held.set(batcher.relay.is_held)
         self._ready.set(batcher.is_ready)
         return generate_latest(self._registry)
+
+
+def _count(counter: Counter, fact: facts.DetectionsStored | facts.ZoneEventsStored) -> None:
+    for outcome in _OUTCOMES:
+        counter.labels(outcome).inc(getattr(fact, outcome))

@@ -34,6 +34,7 @@ from streamward.cli import (
     token,
     up,
     worker,
+    zones,
 )
 from streamward.cli.extras import remedy
 from streamward.cli.failure import CommandFailed, ExitCode
@@ -80,6 +81,7 @@ app.add_typer(models.app, name="models")
 app.add_typer(events.app, name="events")
 app.add_typer(batches.app, name="batches")
 app.add_typer(detections.app, name="detections")
+app.add_typer(zones.app, name="zones")
 app.command("audit")(audit.show)
 app.command("settings")(settings.show)
 app.command("doctor")(doctor.run)

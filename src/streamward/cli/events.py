@@ -1,4 +1,4 @@
-"""`streamward events`: what is seen and batched, as it happens."""
+"""`streamward events`: what is seen and batched and happens at zones, as it happens."""
 
 import itertools
 from datetime import datetime
@@ -18,6 +18,7 @@ class EventKind(StrEnum):
     NEW = "detection.new"
     ALERT = "detection.alert"
     BATCH = "detection.batch"
+    ZONE = "zone.event"
 
 
 @app.callback()
@@ -36,7 +37,7 @@ def tail(
     limit: Annotated[int | None, typer.Option(min=1, help="End after so many; else with Ctrl-C.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Follow detections, alerts and closed batches; goes on where it was when the control plane was away."""
+    """Follow detections, alerts, closed batches and zones; goes on where it was when the control plane was away."""
     from streamward.cli import output
     from streamward.cli.connect import connect
     from streamward.cli.tail import Tail
@@ -54,11 +55,27 @@ def _line(name: str, data: dict[str, Any]) -> str:
     from streamward.cli.output import cell
 
     if name == EventKind.BATCH:
-        at, said = data["closed_at"], f"{data['detection_count']} detections, {data['close_reason']}"
+        at, said = (
+            data["closed_at"],
+            [data["batch_id"], f"{data['detection_count']} detections, {data['close_reason']}"],
+        )
+    elif name == EventKind.ZONE:
+        at, said = data["timestamp"], [happened(data)]
     else:
-        at, said = data["timestamp"], f"{data['label']} {data['confidence']:.2f}"
-    told = (_clock(at), f"{name:<15}", data["camera_id"], data["batch_id"], said)
-    return "  ".join(cell(each) for each in told)
+        at, said = data["timestamp"], [data["batch_id"], f"{data['label']} {data['confidence']:.2f}"]
+    return "  ".join(cell(each) for each in (_clock(at), f"{name:<15}", data["camera_id"], *said))
+
+
+def happened(data: dict[str, Any]) -> str:
+    """What somebody did with a zone, in words."""
+    who, zone, stayed = f"{data['label']} {data['track_id']}", data["zone"], f"{data['stayed_s']:.0f} s"
+    match data["type"]:
+        case "enter":
+            return f"{who} entered {zone}"
+        case "dwell":
+            return f"{who} has been in {zone} for {stayed}"
+        case _:
+            return f"{who} left {zone} after {stayed}"
 
 
 def _clock(instant: str) -> str:

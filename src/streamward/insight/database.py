@@ -6,6 +6,7 @@ from typing import Protocol
 from streamward.insight.broadcasts import Broadcasts
 from streamward.insight.records import Analyses, Records
 from streamward.insight.store import BatchStore, DetectionStore, RuleBook
+from streamward.insight.zone_events import ZoneEvents
 
 
 class Insight(Protocol):
@@ -23,6 +24,8 @@ class Insight(Protocol):
     def broadcasts(self) -> Broadcasts: ...
     @property
     def analyses(self) -> Analyses: ...
+    @property
+    def zone_events(self) -> ZoneEvents: ...
 
     async def open(self) -> None: ...
     async def close(self) -> None: ...

@@ -1,4 +1,7 @@
-"""What is told of batches: to the analysis queue and to whoever listens, in S2's spelling (S2-32, S2-33, S2-40)."""
+"""What is told of batches, to the analysis queue and to whoever listens, in S2's spelling (S2-32, S2-33, S2-40).
+
+Whoever listens hears of zones too.
+"""
 
 from typing import Literal
 
@@ -54,7 +57,20 @@ class DetectionBatch(Message, frozen=True):
     close_reason: str
 
 
-Kind = Literal["detection.new", "detection.alert", "detection.batch"]  # an alert has the body of `detection.new`
+class ZoneEventNew(Message, frozen=True):
+    """Batcher: somebody entered a zone, has stayed there for as long as the zone asks, or has left it."""
+
+    type: Literal["enter", "dwell", "leave"]
+    zone: Id
+    camera_id: Id
+    track_id: int
+    label: str
+    timestamp: Instant
+    stayed_s: float
+
+
+# An alert has the body of `detection.new`.
+Kind = Literal["detection.new", "detection.alert", "detection.batch", "zone.event"]
 
 
 def routing_key(batch: Sealed) -> str:

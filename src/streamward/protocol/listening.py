@@ -4,7 +4,8 @@
     event: detection.new                             "event": "detection.new",
     data: {"detection_id":7, …}                      "data": {"detection_id": 7, …}}
 
-The bodies are S2's (`DetectionNew`, `DetectionBatch`). Beside them come `missed` and `end`, which have no id.
+The bodies are S2's (`DetectionNew`, `DetectionBatch`) and `ZoneEventNew`. Beside them come `missed` and `end`, which
+have no id.
 """
 
 from collections.abc import Iterable

@@ -1,8 +1,10 @@
-"""Detections and closed batches, as people read them afterwards."""
+"""Detections, zone events and closed batches, as people read them afterwards."""
 
 from datetime import datetime
+from typing import Literal
 
 from streamward.insight.records import BatchRecord, DetectionRecord
+from streamward.insight.zone_events import ZoneEventRecord
 from streamward.protocol.analyses import AnalysisDetails
 from streamward.protocol.fields import Message
 
@@ -33,6 +35,33 @@ class DetectionPage(Message, frozen=True):
     """Control plane: detections, the newest first; `next_cursor` is null on the last page."""
 
     items: list[DetectionDetails]
+    next_cursor: str | None
+
+
+class ZoneEventDetails(Message, frozen=True):
+    """Control plane: one stored zone event; late: as of detections of the frame by which it was known."""
+
+    zone_event_id: int
+    event_id: str
+    index: int
+    tenant_id: str
+    site_id: str
+    camera_uuid: str
+    generation: int
+    made_at: datetime
+    stored_at: datetime
+    type: Literal["enter", "dwell", "leave"]
+    zone: str
+    track_id: int
+    label: str
+    stayed_s: float
+    late: bool
+
+
+class ZoneEventPage(Message, frozen=True):
+    """Control plane: zone events, the newest first; `next_cursor` is null on the last page."""
+
+    items: list[ZoneEventDetails]
     next_cursor: str | None
 
 
@@ -87,6 +116,27 @@ def detection_details(record: DetectionRecord) -> DetectionDetails:
         batch_id=record.batch_id,
         track_id=seen.detection.track_id,
         zones=list(seen.detection.zones),
+    )
+
+
+def zone_event_details(record: ZoneEventRecord) -> ZoneEventDetails:
+    """A kept zone event as people read it."""
+    return ZoneEventDetails(
+        zone_event_id=record.zone_event_id,
+        event_id=record.event_id,
+        index=record.index,
+        tenant_id=record.tenant_id,
+        site_id=record.site_id,
+        camera_uuid=record.camera_id,
+        generation=record.generation,
+        made_at=record.made_at,
+        stored_at=record.stored_at,
+        type=record.kind.value,
+        zone=record.zone,
+        track_id=record.track_id,
+        label=record.label,
+        stayed_s=record.stayed,
+        late=record.is_late,
     )
 
 

@@ -37,7 +37,12 @@ class BatchSettings(Part):
     ] = 0.9
     alert_object_types: Annotated[str, Field(description=_TYPES)] = ""
     kept_days: Annotated[
-        float, Field(gt=0, le=36_500, description="Days for which batches, their detections and analyses are kept")
+        float,
+        Field(
+            gt=0,
+            le=36_500,
+            description="Days for which batches, their detections and analyses, and zone events are kept",
+        ),
     ] = 30.0
     pressure: Annotated[
         str,

@@ -1,4 +1,4 @@
-"""What was seen, batched and said of it: the newest first."""
+"""What was seen, what happened at zones, what was batched and said of it: the newest first."""
 
 from streamward.control.api.routing import Access, Routes
 from streamward.control.cursor import Cursors
@@ -6,18 +6,27 @@ from streamward.control.listing import page_of
 from streamward.insight.batch import BatchId
 from streamward.insight.database import Insight
 from streamward.insight.records import AnalysisRecord, BatchRecord, DetectionRecord, Recent
+from streamward.insight.zone_events import ZoneEventRecord
 from streamward.model.identity import Caller
 from streamward.model.ids import CameraId
 from streamward.protocol.analyses import AnalysisPage, RecentQuery, analysis_details
 from streamward.protocol.problem import Problem
-from streamward.protocol.records import BatchPage, DetectionPage, WholeBatch, batch_details, detection_details
+from streamward.protocol.records import (
+    BatchPage,
+    DetectionPage,
+    WholeBatch,
+    ZoneEventPage,
+    batch_details,
+    detection_details,
+    zone_event_details,
+)
 
 UNKNOWN = Problem(title="Not Found", status=404, detail="there is no such batch", reason="batch-unknown")
 _BAD_CURSOR = {400: "The cursor is not one of this listing"}
 
 
 def add_records(routes: Routes, insight: Insight, *, cursors: Cursors) -> None:
-    """Adds the routes that read detections, batches and analyses."""
+    """Adds the routes that read detections, zone events, batches and analyses."""
     _add_batches(routes, insight, cursors)
 
     @routes.get("/v1/detections", access=Access.VIEWER, refuses=_BAD_CURSOR)
@@ -30,6 +39,17 @@ def add_records(routes: Routes, insight: Insight, *, cursors: Cursors) -> None:
         filters = _filters("detections", caller, query)
         found, cursor = await page_of(query, fetch, cursors=cursors, filters=filters, key=lambda row: row.detection_id)
         return DetectionPage(items=[detection_details(row) for row in found], next_cursor=cursor)
+
+    @routes.get("/v1/zone-events", access=Access.VIEWER, refuses=_BAD_CURSOR)
+    async def list_zone_events(caller: Caller, query: RecentQuery) -> ZoneEventPage:
+        """Lists who entered zones, stayed and left, the newest first."""
+
+        async def fetch(before: str | None, limit: int) -> list[ZoneEventRecord]:
+            return await insight.zone_events.page(_wanted(caller, query, before, limit))
+
+        filters = _filters("zone-events", caller, query)
+        found, cursor = await page_of(query, fetch, cursors=cursors, filters=filters, key=lambda row: row.zone_event_id)
+        return ZoneEventPage(items=[zone_event_details(row) for row in found], next_cursor=cursor)
 
     @routes.get("/v1/analyses", access=Access.VIEWER, refuses=_BAD_CURSOR)
     async def list_analyses(caller: Caller, query: RecentQuery) -> AnalysisPage:

@@ -9,6 +9,7 @@ from streamward.insight.batch import BatchId
 from streamward.insight.broadcasts import Broadcast
 from streamward.insight.records import AnalysisRecord, BatchRecord, DetectionRecord
 from streamward.insight.rules import Wishes
+from streamward.insight.zone_events import ZoneEventRecord
 from streamward.leases.dialing import Bucket
 from streamward.leases.handover import Handover, HandoverStage
 from streamward.leases.lease import Grant, Lease, Owner
@@ -67,6 +68,8 @@ class MemoryDatabase:
     unpublished: set[int] = field(default_factory=set)
     detections: dict[int, DetectionRecord] = field(default_factory=dict)
     detection_ids: dict[tuple[str, int], int] = field(default_factory=dict)  # by event and place in it
+    zone_events: dict[int, ZoneEventRecord] = field(default_factory=dict)
+    zone_event_ids: dict[tuple[str, int], int] = field(default_factory=dict)  # by event and place in it
     batches: dict[BatchId, BatchRecord] = field(default_factory=dict)
     reopened: set[BatchId] = field(default_factory=set)
     analyses: dict[BatchId, AnalysisRecord] = field(default_factory=dict)

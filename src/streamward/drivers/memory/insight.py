@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from streamward.drivers.memory.database import MemoryDatabase
 from streamward.drivers.memory.detections import MemoryBatches, MemoryDetections, MemoryRecords, is_wanted
+from streamward.drivers.memory.zone_events import MemoryZoneEvents
 from streamward.insight.analysis import Analysis
 from streamward.insight.batch import BatchId
 from streamward.insight.broadcasts import Broadcast
@@ -104,6 +105,7 @@ class MemoryInsight:
         self.records = MemoryRecords(database)
         self.broadcasts = MemoryBroadcasts(database)
         self.analyses = MemoryAnalyses(database)
+        self.zone_events = MemoryZoneEvents(database)
 
     async def open(self) -> None:
         """Nothing to open."""

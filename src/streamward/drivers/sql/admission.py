@@ -18,6 +18,7 @@ from streamward.drivers.sql.database import Database
 from streamward.drivers.sql.dialect import STAMPED, SqlDialect
 from streamward.drivers.sql.statement import Shape, Statement, statement
 from streamward.insight.store import Made, Stored, in_turn
+from streamward.insight.zone_events import Noted
 
 _CHUNK = 1000  # rows of one statement, which must end within a statement's time
 _KEYED = ("event_id", "idx")
@@ -26,7 +27,7 @@ _LARGEST = 2**63  # no generation comes so far, and no column holds it
 
 Key = tuple[str, int]
 M = TypeVar("M", bound=Made)
-S = TypeVar("S", bound=Stored)
+S = TypeVar("S", bound=Stored | Noted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,8 +24,8 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON cameras, sites, site_start_budget, site_
     outbox, logins, handovers, batching_rules TO streamward_control;
 GRANT SELECT, INSERT, UPDATE ON runners, incarnations, stream_leases, stream_status, identities TO streamward_control;
 GRANT SELECT, INSERT ON audit TO streamward_control;
-GRANT SELECT ON lease_grants, alembic_version, camera_sessions, workers, detections, batches, analyses, broadcasts
-    TO streamward_control;
+GRANT SELECT ON lease_grants, alembic_version, camera_sessions, workers, detections, zone_events, batches, analyses,
+    broadcasts TO streamward_control;
 
 -- A program that takes leases in the database itself: reads cameras, inserts and updates leases, nothing else.
 GRANT USAGE ON SCHEMA public TO streamward_leases;
@@ -34,6 +34,7 @@ GRANT SELECT, INSERT, UPDATE ON stream_leases TO streamward_leases;
 
 -- The batcher: detections and what comes of them. It sees grants, and nothing of cameras and people.
 GRANT USAGE ON SCHEMA public TO streamward_batcher;
-GRANT SELECT, INSERT, UPDATE, DELETE ON detections, batches, analyses, broadcasts TO streamward_batcher;
+GRANT SELECT, INSERT, UPDATE, DELETE ON detections, zone_events, batches, analyses, broadcasts
+    TO streamward_batcher;
 GRANT SELECT ON lease_grants, tenants, batching_rules, alembic_version TO streamward_batcher;
 GRANT EXECUTE ON FUNCTION grants_of TO streamward_batcher;

@@ -29,20 +29,24 @@ _NAMES: Mapping[TypeEngine[Any], str] = {
         "drain_mode error_code after scope sealed_credential old new address_policy subject once_key digest "
         "object_id name detector labels role author_tenant address request_id action before event_id routing_key body "
         "invitation_id code_hash identity_id public_key login record earlier_detector make_problem batch_id label "
-        "detection_ids reason kind wishes box decode stage zones thresholds"
+        "detection_ids reason kind wishes box decode stage zones thresholds type zone"
     ),
     Boolean(): "enabled do_not_process wanted cordoned is_served is_dialed is_live is_held is_late may_wait is_told",
-    BigInteger(): "generation streamed_generation revision position detection_id seq before_number track_id",
+    BigInteger(): (
+        "generation streamed_generation revision position detection_id seq before_number track_id zone_event_id"
+    ),
     Integer(): (
         "capacity capacity_streams reserve_size limit held free asked caller place in_flight leased orphaned "
         "unowned free_slots runners wanted_cameras waiting credential_version make proven_make tried_make idx stamp "
         "detect_every_n_frames"
     ),
-    Double(): ("ttl soft_for steady_for tokens refill_rate reserve fps last_frame_age_s max_fps confidence kept"),
+    Double(): (
+        "ttl soft_for steady_for tokens refill_rate reserve fps last_frame_age_s max_fps confidence kept stayed_s"
+    ),
     Instant(): (
         "now updated_at granted_at expires_at not_before free_since last_seen_at ts last_frame_ts streamed_at "
         "made_until earliest latest seen_at made_at at since used_at revoked_at stored_at stored_before started_at "
-        "closed_at until"
+        "closed_at until happened_at"
     ),
 }
 Statement = TextClause | TextualSelect
@@ -96,6 +100,11 @@ DETECTION = Shape(
     "d",
     "detection_id event_id idx tenant_id site_id camera_uuid generation made_at stored_at is_late label confidence "
     "box track_id zones batch_id",
+)
+ZONE_EVENT = Shape(
+    "z",
+    "zone_event_id event_id idx tenant_id site_id camera_uuid generation made_at stored_at is_late type zone track_id "
+    "label stayed_s",
 )
 BATCH = Shape("b", "position batch_id tenant_id camera_uuid detection_ids started_at closed_at reason")
 BROADCAST = Shape("b", "seq tenant_id kind body at")
