@@ -49,7 +49,7 @@ from streamward.vision.zones import Zones
 MAX_FPS = 6.0
 SIZE = Size(320, 180)
 READY_WITHIN = 60.0  # seconds
-SETTLES_WITHIN = 9.0  # seconds
+SETTLES_WITHIN = 20.0  # seconds
 _MODES = {"ours": DecodeMode.ALL, "sampled": DecodeMode.SAMPLED, "adaptive": DecodeMode.ADAPTIVE}
 _BELOW_THE_CLOCK = Zones((Zone(name="clock", corners=((0, 0), (1, 0), (1, 0.1), (0, 0.1)), leaves_out=True),))
 _OPTIONS = {"rtsp_transport": "tcp"}

@@ -77,7 +77,7 @@ def encode_frames(
     encoder.framerate, encoder.time_base = shape.fps, 1 / shape.fps
     encoder.bit_rate, encoder.gop_size, encoder.max_b_frames = bit_rate or 0, gop, 0
     encoder.thread_count = 1
-    rate = {"crf": _QUALITY} if bit_rate is None else {}
+    rate = {"qp": _QUALITY} if bit_rate is None else {}
     encoder.options = {"preset": "ultrafast", "tune": "zerolatency", **rate, **_OPTIONS[shape.codec]}
     packets = []
     for number, frame in enumerate(frames):

@@ -24,7 +24,7 @@ from streamward.vision.packets import Sizes
 from streamward.vision.sampling import Sampler
 
 QUIET_FOR = 5.0  # seconds without movement after which a scene is still
-DOUBT_FOR = 1.0  # seconds for which a size that stood out is looked into
+DOUBT_FOR = 1.0  # seconds for which a size that stood out is looked into, unless a picture says that nothing moved
 MOST_KEPT = 8 << 20  # bytes of one group: one that is longer is decoded as it comes
 
 
@@ -157,6 +157,7 @@ class MovingUnits(_Sampled):
     _awake_until: float | None = None
     _is_awake: bool = True
     _is_moving: bool = True
+    _doubted: ArrivedUnit | None = None  # which stood out by its size, and is looked into
 
     def next(self, unit: NumberedUnit) -> Sequence[Order]:
         if self._awake_until is None:
@@ -174,6 +175,12 @@ class MovingUnits(_Sampled):
 
     def looked(self, arrived_at: float, *, is_moving: bool) -> None:
         self._is_moving = is_moving
+        doubted = self._doubted
+        if doubted is not None and (is_moving or doubted.arrived_at <= arrived_at):
+            self._doubted = None
+            if not is_moving:
+                self._sizes.forgive(len(doubted.content))
+                self._awake_until = arrived_at
         if is_moving and self._is_awake:
             self._awake_until = max(self._awake_until or 0.0, arrived_at + QUIET_FOR)
 
@@ -200,6 +207,7 @@ class MovingUnits(_Sampled):
         self._sizes.learn(size)
         if is_calm:
             return ()
+        self._doubted = unit.unit
         _, *behind = self._group
         self._wake(unit.unit.arrived_at + DOUBT_FOR)
         return tuple(map(self._overdue, behind))

@@ -12,6 +12,7 @@ REMEMBERED = 100  # frames: a few seconds
 FEWEST = 25  # frames before anything is said
 LEAST_RISE = 200  # bytes above the usual that stand out at the least: smaller things are not looked for
 MOST_SPREAD = 400  # bytes; with a rise above that a small thing would go unnoticed
+FORGIVEN_FOR = 15_000  # frames: some ten minutes
 _SPREADS = 4  # so many times what frames usually differ by stands out
 
 
@@ -23,6 +24,8 @@ class Sizes:
     _ordered: list[int] = field(default_factory=list)
     _rise: int = 0  # what stands out, above the usual
     _learnt: int = 0
+    _forgiven: int = 0  # a rise that stood out, and nothing moved
+    _forgiven_at: int = 0  # when that many were learnt
 
     def learn(self, size: int) -> None:
         """One more in which nothing moved, as far as is known."""
@@ -33,6 +36,8 @@ class Sizes:
         self._learnt += 1
         if self._learnt % FEWEST == 0:
             self._rise = max(LEAST_RISE, _SPREADS * self._spread())
+        if self._learnt - self._forgiven_at > FORGIVEN_FOR:
+            self._forgiven = 0
 
     @property
     def is_quiet(self) -> bool:
@@ -41,7 +46,16 @@ class Sizes:
 
     def stands_out(self, size: int) -> bool:
         """Whether a frame is much larger than they usually are."""
-        return size > self._usual + self._rise
+        return size > self._usual + max(self._rise, self._forgiven)
+
+    def forgive(self, size: int) -> None:
+        """One stood out, and nothing moved: a clock in the picture, say. The like of it is usual for a while.
+
+        As far as a small thing would still stand out: what needs more is looked into each time.
+        """
+        rise = (size - self._usual) * 5 // 4
+        if self._forgiven < rise <= MOST_SPREAD:
+            self._forgiven, self._forgiven_at = rise, self._learnt
 
     @property
     def _usual(self) -> int:

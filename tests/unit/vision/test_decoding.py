@@ -12,7 +12,7 @@ from streamward.vision.sampling import Sampler
 
 FPS = 32
 GROUP = 32  # frames from one keyframe to the next
-STILL, MOVING = 300, 2000  # bytes of a frame between keyframes
+STILL, CLOCK, MOVING = 300, 550, 2000  # bytes of a frame between keyframes
 
 
 @dataclass
@@ -123,12 +123,33 @@ def test_a_frame_that_stands_out_wakes_it_from_the_group_s_first_frame_on():
     assert told.shown == told.overdue == [196, 200]
 
 
-def test_what_stood_out_for_nothing_is_forgotten_at_the_next_keyframe_but_one():
+def test_what_stood_out_for_nothing_is_forgotten_at_the_next_keyframe():
     told = still()
     told.send(9)
     told.send(1, size=MOVING)
     told.send(2 * GROUP)
-    assert max(number for number in told.decoded if number % GROUP) < 202 + DOUBT_FOR * FPS + GROUP
+    assert max(number for number in told.decoded if number % GROUP) < 7 * GROUP
+
+
+def test_a_doubt_that_no_picture_settles_ends_after_a_second():
+    told = still(max_fps=0.01)
+    told.send(9)
+    told.send(1, size=MOVING)
+    told.send(3 * GROUP)
+    last = max(number for number in told.decoded if number % GROUP)
+    assert 202 + DOUBT_FOR * FPS <= last + 1 < 202 + DOUBT_FOR * FPS + GROUP
+
+
+@pytest.mark.parametrize(("moving", "decoded"), [(set(), []), (set(range(200, 210)), list(range(417, 428)))])
+def test_what_stood_out_for_nothing_once_is_not_looked_into_again(moving, decoded):
+    told = still(moving=moving)
+    told.send(9)
+    told.send(1, size=CLOCK)
+    told.send(6 * GROUP + 22)
+    told.decoded.clear()
+    told.send(1)
+    told.send(10, size=CLOCK)
+    assert [number for number in told.decoded if number % GROUP] == decoded
 
 
 def test_a_keyframe_that_differs_brings_back_the_group_before_it():

@@ -1,6 +1,6 @@
 """What sizes tell, and when they tell nothing."""
 
-from streamward.vision.packets import FEWEST, LEAST_RISE, REMEMBERED, Sizes
+from streamward.vision.packets import FEWEST, FORGIVEN_FOR, LEAST_RISE, MOST_SPREAD, REMEMBERED, Sizes
 
 
 def learnt(*sizes: int) -> Sizes:
@@ -38,3 +38,20 @@ def test_what_was_long_ago_is_forgotten():
     known = learnt(*[2000, 6000] * FEWEST, *[300] * REMEMBERED)
     assert known.is_quiet
     assert known.stands_out(600)
+
+
+def test_what_stood_out_for_nothing_is_usual_for_a_while():
+    known = learnt(*[12] * FEWEST)
+    known.forgive(252)
+    known.forgive(242)  # less than that teaches nothing
+    assert not known.stands_out(12 + 300)
+    assert known.stands_out(13 + 300)
+    for _ in range(FORGIVEN_FOR + 1):
+        known.learn(12)
+    assert known.stands_out(252)
+
+
+def test_what_a_small_thing_would_hide_behind_is_never_usual():
+    known = learnt(*[12] * FEWEST)
+    known.forgive(13 + MOST_SPREAD * 4 // 5)
+    assert known.stands_out(13 + LEAST_RISE)
