@@ -98,9 +98,8 @@ async def measure(files: list[Path]) -> None:
     for _ in range(PASSES):
         for file, (_, runtime), library in wanted:
             asked = [library, file.stem, str(file.parent), runtime]
-            starts.setdefault(f"{file.stem} by {library.split('.')[-1].removesuffix('_session')}", []).append(
-                await _started(spawner, ends, json.dumps(asked).encode())
-            )
+            name = f"{file.stem} by {'litert' if file.suffix == '.tflite' else runtime}"
+            starts.setdefault(name, []).append(await _started(spawner, ends, json.dumps(asked).encode()))
     await spawner.close()
     print(f"from a warm fork server to the first look, medians of {PASSES}; load average {os.getloadavg()[0]:.1f}")
     for name, each in starts.items():

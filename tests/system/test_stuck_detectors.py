@@ -34,7 +34,9 @@ size = ColourDetector.size
 
 def detect(image):
     seen = ColourDetector().detect(image)
-    if pathlib.Path("armed").exists() and "bicycle" not in {each.label for each in seen}:
+    if "bicycle" in {each.label for each in seen}:
+        pathlib.Path("looked").touch()
+    elif pathlib.Path("armed").exists():
         threading.Event().wait()
     return seen
 """
@@ -62,14 +64,14 @@ def test_one_camera_of_a_worker_is_degraded_and_the_others_are_seen(lab: Plant) 
         until(lambda: kept(worker) > before + 50)
         assert worker.metric("frames_looked_at_total", camera_uuid="cam-1") == 1
         until(lambda: "its detector fails" in lab.control.command("cameras", "why", "cam-1").stdout)
-        assert "running" in lab.control.command("cameras", "why", "cam-2").stdout
-        assert "the detector has not answered for 10 s" in worker.log
+        until(lambda: "running" in lab.control.command("cameras", "why", "cam-2").stdout)
+        assert "the detector has not answered for " in worker.log
         assert worker.ended(signal.SIGTERM) == WorkerExit.DRAINED
 
 
 def test_a_camera_that_blocks_the_detector_of_all_is_set_apart(lab: Plant) -> None:
     with lab.runner("runner-a", RUNNER_DETECTOR="sticky:detect") as runner:
-        until(lambda: runner.streaming() == set(lab.cameras))
+        until(lambda: runner.streaming() == set(lab.cameras) and (lab.data.parent / "looked").exists())
         (lab.data.parent / "armed").touch()
         until(lambda: runner.facts("detector.given.up"))
         (given_up,) = runner.facts("detector.given.up")

@@ -220,7 +220,7 @@ class Pipeline:
             cameras[track.looker].append(track.camera_id)
         for looker in cameras:
             if (look := looker.waited(passed)) is not None:
-                self._failed(look.camera_id, f"the detector has not answered for {look.lasts:.0f} s")
+                self._failed(look.camera_id, f"the detector has not answered for {look.allowed:.0f} s")
         return judge([looker.eye(shown) for looker, shown in cameras.items()])
 
     async def close(self) -> None:
