@@ -86,7 +86,7 @@ class Run:
 
     async def sticks(self, camera_id: CameraId) -> None:
         self.send(camera_id, STICKY)
-        await self.changed.until(lambda: self.board.names() == [camera_id])
+        await self.changed.until(lambda: self.board.looks() == [camera_id])
 
     def passes(self, seconds: float) -> Hopeless | None:
         """Time, as a Worker that lives sees it."""

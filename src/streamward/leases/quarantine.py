@@ -6,6 +6,7 @@
 The plan of shards stays as it is: the quarantine is laid over it. So nobody else moves, neither when a camera is taken
 out nor when it comes back. Several threads decode at once, so innocent cameras may be suspects too; all that it costs
 them is a process for an hour. A crash in which nobody was decoding leaves no suspect: the shard restarts whole.
+A camera from whose picture a detector does not come back is a suspect in the same way.
 """
 
 import signal
@@ -16,6 +17,7 @@ from streamward.leases.sharding import Shard
 from streamward.model.ids import CameraId, ShardId
 
 TRUSTED_AFTER = 3600.0  # seconds since the last crash
+MOST_BLOCKING = 8  # suspects, after which nobody else is accused of what a detector does: it is not them
 
 _CRASHES = frozenset({
     signal.SIGSEGV,
@@ -60,6 +62,12 @@ class Quarantine:
                 shard_id = before.shard_id
             known[camera_id] = Suspect(camera_id=camera_id, shard_id=shard_id, crashed_at=now)
         return Quarantine(suspects=tuple(known.values()), named=named)
+
+    def room_for(self, cameras: Iterable[CameraId]) -> set[CameraId]:
+        """Those that can be accused of what a detector does."""
+        known = {suspect.camera_id for suspect in self.suspects}
+        has_room = len(known) < MOST_BLOCKING
+        return {camera_id for camera_id in cameras if has_room or camera_id in known}
 
     def trusted(self, now: float) -> "Quarantine":
         """Without those who have behaved for long enough."""

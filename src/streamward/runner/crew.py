@@ -80,6 +80,7 @@ class Seat:
     shard_id: ShardId | None = None
     port: int | None = None  # of its HTTP; None: it has not begun
     is_ending: bool = False
+    is_stuck: bool = False  # it said nothing for too long, and is killed
     warmth: Warmth | None = None
     warmed: "asyncio.Future[str | None] | None" = None  # why its first detector cannot be had
     cameras: dict[CameraId, Running] = field(default_factory=dict)
@@ -279,7 +280,7 @@ class Crew:
                 seat.heard_at = now
         stuck = [each for each in self._seats.values() if _is_stuck(each, now)]
         for seat in stuck:
-            seat.heard_at = now
+            seat.heard_at, seat.is_stuck = now, True
             self._spawner.stop(seat.number, grace=0.0)
         return [seat.number for seat in stuck]
 

@@ -328,7 +328,7 @@ class Pipeline:
         self._mailbox.post(self._watchdog.on_model_inference_started, frame)
         began = self._clock.boot()
         looker.begin(track.camera_id)
-        with contextlib.nullcontext() if self._board is None else self._board.doing(track.camera_id):
+        with contextlib.nullcontext() if self._board is None else self._board.doing(track.camera_id, is_look=True):
             found = _looked_at(shown)
         took = self._clock.boot() - began
         if not looker.end(took):

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from streamward.leases import supervision
-from streamward.leases.quarantine import is_crash
+from streamward.leases.quarantine import TRUSTED_AFTER, is_crash
 from streamward.leases.sharding import OwnedCamera, Shard
 from streamward.leases.staff import Staff
 from streamward.leases.supervision import EndWorker, GiveSpare, StartWorker
@@ -50,6 +50,7 @@ class Staffing:
         self._do = do
         self._poke = poke
         self._staff = Staff()
+        self._silenced: dict[CameraId, float] = {}  # who was looked at when a Worker fell silent, in boot-time
         self._templates = {0: spec.template}
 
     @property
@@ -125,13 +126,28 @@ class Staffing:
 
     def died(self, seat: Seat, news: Exited) -> None:
         """A Worker is dead, and was not told to end."""
-        is_accusing = is_crash(news.signal) or news.code == WorkerExit.DETECTOR_STUCK
-        accused = map(CameraId, seat.board.names()) if is_accusing else ()
+        accused = self._accused(seat, news)
         how = f"exit code {news.code}" if news.code is not None else f"signal {news.signal}"
         what = "a Worker" if seat.shard_id is not None else "the Worker that loaded its detector"
         self._staff = self._staff.died(
             seated(seat), accused=accused, how=f"{what} ended with {how}", now=self._clock.boot()
         )
+
+    def _accused(self, seat: Seat, news: Exited) -> set[CameraId]:
+        """Cameras whose pictures may have done it.
+
+        In a process that fell silent somebody was looked at, as in most: only who was so twice within an hour did it.
+        """
+        if is_crash(news.signal):
+            return set(map(CameraId, seat.board.names()))
+        looked_at, now = set(map(CameraId, seat.board.looks())), self._clock.boot()
+        if news.code != WorkerExit.DETECTOR_STUCK:
+            if not seat.is_stuck:
+                return set()
+            before = {each for each, at in self._silenced.items() if now - at < TRUSTED_AFTER}
+            self._silenced |= dict.fromkeys(looked_at, now)
+            looked_at &= before
+        return self._staff.quarantine.room_for(looked_at)
 
     def failed(self, shard_id: ShardId | None, problem: str) -> None:
         """Something is wrong with a shard's Worker."""

@@ -19,6 +19,7 @@ LONGEST = 64  # bytes of a name, as of any id
 SLOTS = 63  # names at a time
 
 _SLOT = LONGEST + 1  # its length, then the name
+_LOOK = 128  # added to the length of what is looked at
 _SIZE = 4096
 
 
@@ -38,8 +39,8 @@ class Board:
             os.close(file)
 
     @contextlib.contextmanager
-    def doing(self, name: str) -> Iterator[None]:
-        """Within, this thread is at work on that."""
+    def doing(self, name: str, *, is_look: bool = False) -> Iterator[None]:
+        """Within, this thread is at work on that: looks at it, or whatever else."""
         try:
             at = self._free.pop()
         except IndexError:
@@ -47,7 +48,7 @@ class Board:
             return
         content = name.encode()[:LONGEST]
         self._page[at + 1 : at + 1 + len(content)] = content
-        self._page[at] = len(content)
+        self._page[at] = len(content) | (_LOOK if is_look else 0)
         try:
             yield
         finally:
@@ -56,8 +57,15 @@ class Board:
 
     def names(self) -> list[str]:
         """What the threads are at work on, or were when they died."""
-        lengths = ((at, min(self._page[at], LONGEST)) for at in range(0, SLOTS * _SLOT, _SLOT))
-        found = (self._page[at + 1 : at + 1 + length] for at, length in lengths if length)
+        return self._read(range(1, _LOOK << 1))
+
+    def looks(self) -> list[str]:
+        """What they look at, or did."""
+        return self._read(range(_LOOK, _LOOK << 1))
+
+    def _read(self, marks: range) -> list[str]:
+        places = (at for at in range(0, SLOTS * _SLOT, _SLOT) if self._page[at] in marks)
+        found = (self._page[at + 1 : at + 1 + min(self._page[at] & ~_LOOK, LONGEST)] for at in places)
         return sorted({name.decode(errors="replace") for name in found})
 
     def close(self) -> None:

@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from streamward.leases.quarantine import TRUSTED_AFTER, Quarantine, is_crash
+from streamward.leases.quarantine import MOST_BLOCKING, TRUSTED_AFTER, Quarantine, is_crash
 from streamward.leases.sharding import Shard
 from streamward.model.ids import CameraId, ShardId, TenantId
 
@@ -55,3 +55,12 @@ def test_whoever_behaved_for_an_hour_is_back_and_its_shards_name_is_not_used_aga
     quarantine = Quarantine().accuse([ONE], now=0.0).trusted(TRUSTED_AFTER)
     assert quarantine.isolate([shard("shard-0", ONE, TWO)]) == [shard("shard-0", ONE, TWO)]
     assert [each.shard_id for each in quarantine.accuse([ONE], now=TRUSTED_AFTER).suspects] == ["alone-1"]
+
+
+def test_when_a_detector_blocks_with_ever_more_cameras_it_is_not_them():
+    quarantine = Quarantine()
+    for number in range(MOST_BLOCKING):
+        camera_id = CameraId(f"cam-{number}")
+        assert quarantine.room_for([camera_id]) == {camera_id}
+        quarantine = quarantine.accuse([camera_id], now=0.0)
+    assert quarantine.room_for([ONE, CameraId("cam-99")]) == {ONE}

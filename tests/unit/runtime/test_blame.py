@@ -23,6 +23,14 @@ def test_the_reader_sees_what_is_being_done_and_not_what_was():
     assert reader.names() == []
 
 
+def test_what_is_looked_at_can_be_told_from_what_is_decoded():
+    writer, reader = two_ends()
+    with writer.doing("cam-1"), writer.doing("c" * 64, is_look=True):
+        assert reader.names() == ["cam-1", "c" * 64]
+        assert reader.looks() == ["c" * 64]
+    assert reader.names() == reader.looks() == []
+
+
 def test_an_id_of_the_longest_kind_is_told_whole_and_more_is_cut():
     writer, reader = two_ends()
     with writer.doing("c" * 64):
