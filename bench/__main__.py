@@ -5,7 +5,20 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench import batcher, closing, detections, index, inference, loop_filter, messages, readers, rtp, starting
+from bench import (
+    batcher,
+    closing,
+    detections,
+    index,
+    inference,
+    loop_filter,
+    messages,
+    readers,
+    rings,
+    rtp,
+    starting,
+    swapping,
+)
 from bench.fleet import fill
 from bench.renewals import bare, growth, over_http, singles
 from tests.support.postgres import PostgresServer, installed
@@ -23,6 +36,8 @@ def main() -> int:
     loop_filter.main()
     inference.main()
     starting.main()
+    swapping.main()
+    rings.main()
     messages.main()
     index.main()
     binaries = installed()

@@ -19,6 +19,7 @@ from streamward.model.runtime import ModelRuntime
 WITHIN = 180.0  # seconds: a host may be busy
 WORK = 45  # seconds of processor time
 MEMORY = 6 << 30  # bytes of addresses
+NICENESS = 10
 LONGEST = 400  # characters of a reason
 _FOLDER = ".tried"
 
@@ -58,7 +59,8 @@ def _why(code: int, said: str) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """In the process that may die."""
+    """In the process that may die; whoever looks at cameras goes first."""
+    os.nice(NICENESS)
     from streamward.drivers.detectors import loading  # noqa: PLC0415 - which comes to `prove` itself
 
     for what, soft, hard in (
