@@ -40,7 +40,7 @@ from streamward.vision.watchdog import Seen, ShownFrame, StatusUpdate, Watchdog
 
 _AT_A_TIME = 8  # units of one camera before another gets its turn
 _MOST_PASSED = 1.0  # seconds between two looks at the looks: of a host that was suspended no detector is to blame
-_CLOSED_WITHIN = 5.0  # seconds for the look that is under way
+_CLOSED_WITHIN = 2.0  # seconds for looks that are under way
 
 
 class Frame(Protocol):
@@ -233,8 +233,7 @@ class Pipeline:
             looker.close()
         for thread in self._threads:
             await asyncio.to_thread(thread.join)
-        for looker in lookers:
-            await asyncio.to_thread(looker.join, _CLOSED_WITHIN)
+        await asyncio.gather(*(asyncio.to_thread(looker.join, _CLOSED_WITHIN) for looker in lookers))
         self._mailbox.close()
 
     def _looker(self, detector: Detector) -> Looker[_Track]:
