@@ -56,10 +56,11 @@ def streamed(process: ControlProcess, enough: Callable[[list[tuple[str, Any]]], 
 
 
 def is_whole(heard: list[tuple[str, Any]]) -> bool:
-    """Whether each detection was told, and the batch that it is in."""
+    """Whether each detection was told, the batch that it is in, and what happened at zones."""
     new = {body["detection_id"] for kind, body in heard if kind == "detection.new"}
     batched = {each for kind, body in heard if kind == "detection.batch" for each in body["detection_ids"]}
-    return len(new) == 2 * SEEN and new == batched
+    crossed = [body["type"] for kind, body in heard if kind == "zone.event"]
+    return len(new) == 2 * SEEN and new == batched and sorted(crossed) == ["enter"] * SEEN + ["leave"] * SEEN
 
 
 async def test_what_a_worker_saw_reaches_listeners_commands_and_a_language_model(tmp_path: Path) -> None:
@@ -78,7 +79,22 @@ async def test_what_a_worker_saw_reaches_listeners_commands_and_a_language_model
             assert [json.loads(line)["data"] for line in lines.stdout.splitlines()] == [body for _, body in heard]
             shown = await asyncio.to_thread(process.command, "batches", "show", batches[0].batch.batch_id)
             assert "a person came by" in shown.stdout
+            await asyncio.to_thread(assert_zones_shown, process)
             await assert_socket(process, heard)
+
+
+def assert_zones_shown(process: ControlProcess) -> None:
+    """What happened at zones is told in words, and listed."""
+    told = process.command("events", "tail", "--kind", "zone.event", "--after", "0", "--limit", "2").stdout
+    assert [line.split("  ")[-1] for line in told.splitlines()] == [
+        "person 7 left door after 2 s",
+        "person 7 entered door",
+    ]
+    listed = process.command("zones", "list", "--camera", "cam-1", "--limit", "1").stdout.splitlines()
+    assert [line.split()[0] for line in listed] == ["EVENT", listed[1].split()[0]]
+    assert listed[1].split()[4:] == ["door", "enter", "person", "7", "0", "no"]
+    lines = process.command("zones", "list", "--json").stdout.splitlines()
+    assert len({json.loads(line)["zone_event_id"] for line in lines}) == 2 * SEEN
 
 
 async def assert_socket(process: ControlProcess, heard: list[tuple[str, Any]]) -> None:
