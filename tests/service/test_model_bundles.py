@@ -8,6 +8,7 @@ import av
 import numpy as np
 import pytest
 
+from streamward.drivers.detectors import used
 from streamward.drivers.detectors.bundle import SigningKeyUnusable, new_key, opened, private_key_in, public_key_in
 from streamward.drivers.detectors.loading import Renewals, load_detector
 from streamward.drivers.detectors.refusal import ModelRefused
@@ -175,3 +176,43 @@ def test_what_is_no_key_is_told(tmp_path: Path):
     for read in (public_key_in, private_key_in):
         with pytest.raises(SigningKeyUnusable, match="in PEM form"):
             read(file)
+
+
+def test_a_version_that_is_older_than_one_that_was_used_here_is_not_taken(folder: Path):
+    models = ModelsAt(folder=str(folder / "models"), key=PUBLIC, used=str(folder / "used"))
+    (folder / "models").mkdir()
+    for version in (9, 10):
+        (folder / "models" / "yard.bundle").write_bytes(a_bundle(finds("dog"), version=version))
+        load_detector.cache_clear()
+        load_detector("yard", models)
+    assert [path.name for path in (folder / "used").iterdir()] == ["yard.10"]
+    (folder / "models" / "yard.bundle").write_bytes(a_bundle(finds("dog"), version=9))
+    load_detector.cache_clear()
+    with pytest.raises(DetectorUnusable, match="it is version 9, and 10 was used on this host before"):
+        load_detector("yard", models)
+    used.forget(folder / "used", "yard", above=9)
+    assert label_of(load_detector("yard", models)) == "dog"
+
+
+def test_what_is_of_no_use_keeps_nobody_from_the_version_before(folder: Path):
+    models = ModelsAt(folder=str(folder / "models"), key=PUBLIC, used=str(folder / "used"))
+    (folder / "models").mkdir()
+    (folder / "models" / "yard.bundle").write_bytes(a_bundle(b"no model", version=3))
+    with pytest.raises(DetectorUnusable):
+        load_detector("yard", models)
+    (folder / "models" / "yard.bundle").write_bytes(a_bundle(finds("dog"), version=2))
+    assert label_of(load_detector("yard", models)) == "dog"
+
+
+def test_a_newer_version_that_is_taken_up_is_noted_and_where_nothing_can_be_noted_all_goes_on(folder: Path):
+    (folder / "used").touch()  # no folder
+    for place in ("noted", "used"):
+        models = ModelsAt(folder=str(folder), key=PUBLIC, used=str(folder / place))
+        (folder / "yard.bundle").write_bytes(a_bundle(finds("dog"), version=1))
+        load_detector.cache_clear()
+        first = load_detector("yard", models)
+        (folder / "yard.bundle").write_bytes(a_bundle(finds("cat"), version=2))
+        newer = Renewals(models).newer("yard", first)
+        assert newer is not None
+        assert newer.version == 2
+    assert [path.name for path in (folder / "noted").iterdir()] == ["yard.2"]

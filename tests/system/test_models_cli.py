@@ -107,3 +107,18 @@ def test_a_bundle_of_another_key_is_not_installed(tmp_path: Path):
     unasked = run("models", "verify", str(tmp_path / "yard.bundle"), data=tmp_path)
     assert "nobody said whose signature counts" in unasked.stderr
     assert not (tmp_path / "models").exists()
+
+
+def test_an_older_version_is_installed_only_if_somebody_says_so(tmp_path: Path, model: Path):
+    bundle, named = str(tmp_path / "yard.bundle"), ("--key", str(tmp_path / "key"), "--name", "yard", "--version", "1")
+    assert run("models", "sign", str(model), *named, "--output", bundle, data=tmp_path).returncode == 0
+    (tmp_path / "used-models").mkdir()
+    (tmp_path / "used-models" / "yard.2").touch()  # as a Worker notes it
+    refused = run("models", "install", bundle, data=tmp_path, MODELS_KEY=tmp_path / "key.pub")
+    assert refused.returncode == 1
+    assert "it is version 1, and 2 was used on this host before" in refused.stderr
+    assert not (tmp_path / "models").exists()
+    done = run("models", "install", bundle, "--older", data=tmp_path, MODELS_KEY=tmp_path / "key.pub")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "models" / "yard.bundle").exists()
+    assert not list((tmp_path / "used-models").iterdir())

@@ -81,15 +81,32 @@ def verify(file: Bundle, *, key: PublicKey = None, as_json: AsJson = False) -> N
         output.print_facts([*facts, ("has to find", about.labels)])
 
 
-def install(file: Bundle, *, key: PublicKey = None) -> None:
-    """Put a signed model into the folder of models; Workers that use it take it up within seconds."""
+def install(
+    file: Bundle,
+    *,
+    key: PublicKey = None,
+    older: Annotated[bool, typer.Option("--older", help="Though this host has used a later version.")] = False,
+) -> None:
+    """Put a signed model into the folder of models; Workers that use it take it up within seconds.
+
+    An older one is taken by Workers that start from then on.
+    """
+    from streamward.drivers.detectors import used
     from streamward.drivers.detectors.bundle import SUFFIX
+    from streamward.drivers.detectors.refusal import ModelRefused
     from streamward.drivers.detectors.shelf import Shelf
     from streamward.settings import load
 
     about, content = _opened(file, key)
     _check(content, "it was not installed")
-    print(Shelf(load().models_folder).put(f"{about.name}{SUFFIX}", content))
+    settings = load()
+    if older:
+        used.forget(settings.data / used.FOLDER, about.name, above=about.version)
+    try:
+        used.check(settings.data / used.FOLDER, about.name, about.version)
+    except ModelRefused as error:
+        raise CommandFailed(f"it was not installed: {error.why}") from error
+    print(Shelf(settings.models_folder).put(f"{about.name}{SUFFIX}", content))
 
 
 def _opened(file: Path, key: Path | None) -> tuple[Any, bytes]:

@@ -110,11 +110,15 @@ class ControlPlane(Message, frozen=True):
 
 
 class ModelsAt(Message, frozen=True):
-    """Where models lie, by whose key they must be signed (the public half in base64; null: nobody's), who runs ONNX."""
+    """Where models lie, by whose key they must be signed (the public half in base64; null: nobody's), who runs ONNX.
+
+    `used` is where it is noted which signed versions were: no older one is taken then. Null: nowhere.
+    """
 
     folder: str = "data/models"
     key: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]{43}$(?!\n)")] | None = None
     runtime: ModelRuntime = ModelRuntime.ONNXRUNTIME
+    used: str | None = None
 
 
 class Telemetry(Message, frozen=True):

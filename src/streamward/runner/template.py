@@ -1,6 +1,7 @@
 """What all shards of a runner have in common, as its settings say it; this is wiring: it names drivers."""
 
 from streamward.drivers.clip_folder import checked
+from streamward.drivers.detectors import used
 from streamward.drivers.detectors.bundle import public_key_in
 from streamward.drivers.objects import open_store
 from streamward.leases.lease import Owner
@@ -37,6 +38,7 @@ def template(settings: Settings, owner: Owner, secret: Secret) -> shards.ShardCo
             folder=str(settings.models_folder.absolute()),
             key=None if settings.models_key is None else public_key_in(settings.models_key),
             runtime=settings.models_runtime,
+            used=str(settings.data.absolute() / used.FOLDER),
         ),
         log=shards.LogLines(format=settings.log.format, level=settings.log.level),
     )

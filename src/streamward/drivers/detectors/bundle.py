@@ -4,7 +4,7 @@
                            model, picture ← their SHA-256 in bundle.json
 
 Guaranteed of what `opened` returns: whoever has the private key signed exactly this model under this name and version.
-Not guaranteed: that it is the newest one. An older bundle is as well signed as a newer one.
+Not guaranteed: that it is the newest one. An older bundle is as well signed as a newer one (see `used`).
 """
 
 import base64

@@ -20,7 +20,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, TypeVar
 
-from streamward.drivers.detectors import model_file
+from streamward.drivers.detectors import model_file, used
 from streamward.drivers.detectors.colour import ColourDetector
 from streamward.drivers.detectors.model_file import Model, Stamp
 from streamward.drivers.detectors.onnx_model import OpenVinoDetector
@@ -161,8 +161,13 @@ def _from_file(file: Path, models: ModelsAt, *, above: int | None = None) -> Mod
     model = model_file.trusted(file, content, models)
     if above is not None and (model.version or 0) <= above:
         raise ModelRefused(f"version {model.version or 0} was put in its place, and {above} is running")
+    if models.used is not None and model.version is not None:
+        used.check(Path(models.used), model.name, model.version)
     model_file.prove(file, content, proofs=Path(models.folder), runtime=models.runtime)
-    return _from_content(model, models.runtime, stamp)
+    detector = _from_content(model, models.runtime, stamp)
+    if models.used is not None and model.version is not None:
+        used.note(Path(models.used), model.name, model.version)
+    return detector
 
 
 def _from_content(model: Model, runtime: ModelRuntime, stamp: Stamp | None = None) -> ModelDetector:
