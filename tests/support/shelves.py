@@ -45,11 +45,12 @@ def settled(folder: ClipFolder) -> None:
 
 
 def nameless_files(folder: Path, pid: int | str = "self") -> int:
-    """How many files of that folder a process has open that have no name any more."""
-    return sum(
-        link.startswith(f"{folder}/") and link.endswith(" (deleted)")
-        for link in map(_link, Path(f"/proc/{pid}/fd").iterdir())
-    )
+    """How many files of that folder a process has open that have no name any more; one that ended has none."""
+    try:
+        links = [_link(entry) for entry in Path(f"/proc/{pid}/fd").iterdir()]
+    except OSError:
+        return 0
+    return sum(link.startswith(f"{folder}/") and link.endswith(" (deleted)") for link in links)
 
 
 def _link(entry: Path) -> str:

@@ -1,6 +1,8 @@
 """The last seconds of cameras in a folder, with a Worker as a process: where they lie, and that nothing is left."""
 
+import contextlib
 import io
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +11,7 @@ import av
 import httpx
 import pytest
 
-from tests.support.labs import Plant, WorkerProcess, plant, until
+from tests.support.labs import Plant, WorkerProcess, children_of, plant, until
 from tests.support.processes import run
 from tests.support.shelves import nameless_files
 
@@ -33,16 +35,50 @@ def length_of(clip: httpx.Response) -> float:
         return (read.duration or 0) / 1_000_000
 
 
+def frames_in(clip: httpx.Response) -> int:
+    with av.open(io.BytesIO(clip.content), "r") as read:
+        return sum(1 for _ in read.decode(video=0))
+
+
 def test_what_a_worker_keeps_in_a_folder_has_no_name_and_is_gone_when_it_is_killed(lab: Plant, tmp_path: Path) -> None:
     folder = tmp_path / "clips"
     shown, other, private = lab.cameras
-    sources = [lab.source(shown), lab.source(other), lab.source(private, do_not_process=True)]
+    sources = [
+        lab.source(shown, decode="keyframes"),  # whatever is decoded, all is kept
+        lab.source(other, decode="adaptive"),
+        lab.source(private, do_not_process=True),
+    ]
     with lab.worker(lab.config(sources=sources, clip_folder=str(folder))) as worker:
         until(lambda: length_of(clip_of(worker, shown)) > 3 and length_of(clip_of(worker, other)) > 3)
         assert clip_of(worker, private).status_code == httpx.codes.NOT_FOUND
+        for camera in (shown, other):
+            assert frames_in(clip_of(worker, camera)) > 3 * 20  # of 25 a second
+            until(lambda camera=camera: worker.metric("ringbuf_seconds", camera_uuid=camera) > 3)
+        assert worker.metric("ringbuf_lost_groups") == 0
         assert nameless_files(folder, worker.process.pid) == 2
         assert (folder.stat().st_mode & 0o777, list(folder.iterdir())) == (0o700, [])
         assert worker.ended(signal.SIGKILL) == -signal.SIGKILL
+    assert not list(folder.iterdir())
+
+
+def below(pid: int) -> list[int]:
+    """A process and all that it and they have started; a process that ends meanwhile has none."""
+    with contextlib.suppress(FileNotFoundError):
+        return [pid, *(each for child in children_of(pid) for each in below(child))]
+    return []
+
+
+def test_the_workers_of_a_runner_keep_them_there_too_and_all_killed_at_once_leave_nothing(
+    lab: Plant, tmp_path: Path
+) -> None:
+    folder = tmp_path / "clips"
+    with lab.runner("host-2", RUNNER_CLIP_FOLDER=folder, RUNNER_CLIP_MB=2) as runner:
+        until(lambda: sum(nameless_files(folder, pid) for pid in below(runner.process.pid)) == len(lab.cameras))
+        tree = below(runner.process.pid)
+        for pid in tree:
+            with contextlib.suppress(ProcessLookupError):  # they die with each other
+                os.kill(pid, signal.SIGKILL)
+        until(lambda: not any(nameless_files(folder, pid) for pid in tree))
     assert not list(folder.iterdir())
 
 

@@ -65,7 +65,9 @@ class _Kept:
 class Recent:
     """All cameras of a Worker."""
 
-    def __init__(self, ring: Callable[[], Ring], cutter: Cutter) -> None:
+    def __init__(self, ring: Callable[[], Ring], cutter: Cutter, *, lost: Callable[[], int] = int) -> None:
+        """`lost` says how many groups of pictures could not be kept."""
+        self.lost = lost
         self._ring = ring
         self._cutter = cutter
         self._kept: dict[CameraId, _Kept] = {}
@@ -84,10 +86,10 @@ class Recent:
         if kept is not None:
             kept.ring.close()
 
-    def close(self) -> None:
-        """Drops all cameras."""
-        for camera_id in list(self._kept):
-            self.drop(camera_id)
+    @property
+    def spans(self) -> dict[CameraId, float]:
+        """Seconds that are kept of each camera."""
+        return {camera_id: kept.ring.span for camera_id, kept in self._kept.items()}
 
     async def clip(self, camera_id: CameraId, *, seconds: float) -> bytes:
         """The last seconds as MP4; raises NothingToShow and TooManyAtOnce."""

@@ -10,6 +10,7 @@ from typing import Protocol
 from streamward.model.errors import StreamwardError
 from streamward.model.ids import CameraId
 from streamward.model.secret import Secret
+from streamward.runner import ring_metrics
 from streamward.runner.ending import Ending
 from streamward.runner.metrics import CONTENT_TYPE, WorkerMetrics
 from streamward.runner.recent import NothingToShow, Recent, TooManyAtOnce
@@ -64,7 +65,8 @@ class WorkerApi:
         return _state("ready", is_so=self._worker.is_ready and self._worker.is_alive)
 
     async def _metrics(self, _asked: Asked) -> Reply:
-        return Reply(HTTPStatus.OK, self._worker.metrics.render(), CONTENT_TYPE)
+        rings = ring_metrics.render(self._recent.spans, lost=self._recent.lost())
+        return Reply(HTTPStatus.OK, self._worker.metrics.render() + rings, CONTENT_TYPE)
 
     async def _clip(self, asked: Asked) -> Reply:
         seconds = _seconds(asked.query.get("seconds", "30"))

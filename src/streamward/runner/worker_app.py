@@ -193,6 +193,7 @@ async def _working(shell: _Shell) -> AsyncIterator[_Working]:
     """A Worker at work."""
     config = shell.config
     load_detector(config.detector, config.models)  # before anything is begun: a shard without eyes is no shard
+    clips.check(config)
     for source in config.sources:
         addresses.address(source)
     for each in (signal.SIGTERM, signal.SIGINT):

@@ -103,6 +103,14 @@ class Ring:
         starts = [place for place, each in enumerate(kept) if each.began_at <= first]
         return [each.group for each in kept[starts[-1] if starts else 0 :]]
 
+    @property
+    def span(self) -> float:
+        """Seconds from the oldest to the newest that is here."""
+        if not self._filling:
+            return 0.0
+        first = self._groups[0].began_at if self._groups else self._filling[0].arrived_at
+        return self._filling[-1].arrived_at - first
+
     def clear(self) -> None:
         """What comes next does not follow what is here."""
         while self._groups or self._filling:

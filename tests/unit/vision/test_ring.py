@@ -37,6 +37,10 @@ def test_the_oldest_group_goes_when_the_rest_is_long_enough():
     assert moments(filled(15, seconds=10), 100) == [4.0 + number for number in range(11)]
 
 
+def test_how_much_is_kept_is_known():
+    assert [filled(count, seconds=10).span for count in (0, 1, 3, 12, 15)] == [0.0, 0.0, 2.0, 11.0, 10.0]
+
+
 def test_bytes_are_bounded():
     assert moments(filled(12, most_bytes=60), 100) == [8.0, 9.0, 10.0, 11.0]
 
