@@ -52,7 +52,7 @@ def test_what_a_worker_keeps_in_a_folder_has_no_name_and_is_gone_when_it_is_kill
         until(lambda: length_of(clip_of(worker, shown)) > 3 and length_of(clip_of(worker, other)) > 3)
         assert clip_of(worker, private).status_code == httpx.codes.NOT_FOUND
         for camera in (shown, other):
-            assert frames_in(clip_of(worker, camera)) > 3 * 20  # of 25 a second
+            assert frames_in(clip_of(worker, camera)) > 30  # and not its keyframes alone
             until(lambda camera=camera: worker.metric("ringbuf_seconds", camera_uuid=camera) > 3)
         assert worker.metric("ringbuf_lost_groups") == 0
         assert nameless_files(folder, worker.process.pid) == 2
