@@ -57,6 +57,7 @@ def played(clip: bytes) -> Played:
                 frames += packet.decode()
     sizes = {(frame.width, frame.height) for frame in frames}
     moments = [float(frame.time) for frame in frames if frame.time is not None]
+    assert moments[0] == 0
     is_whole = len(frames) == count and not any(frame.is_corrupt for frame in frames)
     return Played(sizes, moments, is_whole)
 

@@ -9,11 +9,13 @@ from pathlib import Path
 import av
 import pytest
 
+from streamward.drivers import camera
 from streamward.drivers.decoder import decoder_for
 from streamward.model.stream_error import StreamErrorCode
 from streamward.model.video import VideoCodec
 from streamward.runtime.clock import SystemClock
 from tests.support.cameras import Ear, dial, watched
+from tests.support.films import a_film
 from tests.support.media_servers import PICTURE, go2rtc, gstreamer, write
 from tests.support.plants import CameraPlant, at
 from tests.support.recorders import ADA, WRONG, a_recorder
@@ -36,6 +38,39 @@ async def test_go2rtc_shows_what_it_gets_from_our_recorder(codec: VideoCodec, tm
     assert ear.codecs == [codec]
     assert not ear.troubles
     assert decoded(ear) >= 40
+
+
+async def test_pictures_that_are_not_sent_in_order_are_dated_as_they_are_shown(tmp_path: Path):
+    is_over = threading.Event()
+    options = {"preset": "fast"}
+    film = a_film(tmp_path / "film.mp4", frames=600, gop_size=10, max_b_frames=2, options=options)
+
+    def publish(url: str) -> None:
+        with (
+            av.open(str(film), "r") as source,
+            av.open(url, "w", format="rtsp", options={"rtsp_transport": "tcp"}) as container,
+        ):
+            stream = container.add_stream_from_template(source.streams.video[0])
+            for packet in source.demux(video=0):
+                if not packet.size or is_over.wait(0.1):
+                    return
+                packet.stream = stream
+                container.mux(packet)
+
+    async def watch(url: str, ear: Ear) -> None:
+        while not ear.units:  # nobody is there before it is published
+            await camera.watch(at(url), ear, clock=SystemClock())
+
+    with go2rtc(tmp_path, {"pushed": None}) as server:
+        publishing = asyncio.ensure_future(asyncio.to_thread(publish, server.url("pushed")))
+        watching = asyncio.ensure_future(watch(server.url("pushed"), ear := Ear()))
+        await ear.until(lambda: len(ear.units) >= 40)
+        watching.cancel()
+        is_over.set()
+        await asyncio.wait([watching, publishing])
+    marks = [round(unit.shown_at or 0.0, 2) for unit in ear.units]
+    assert marks != sorted(marks)
+    assert {round(after - before, 2) for before, after in itertools.pairwise(sorted(marks)[4:-4])} == {0.1}
 
 
 async def test_go2rtc_shows_what_ffmpeg_s_library_publishes(tmp_path: Path):

@@ -1,4 +1,4 @@
-"""When the pictures of a clip are sent and shown, in seconds from its beginning.
+"""When the pictures of a clip are sent and shown, in seconds from when its first is shown.
 
 Their order and pace are those of the camera's own clock: they arrive in bursts, and with some encoders not in the order
 in which they are shown. That clock may jump, begin anew with each connection, or be of no use; then arrival counts.
@@ -31,8 +31,10 @@ def timeline(units: Sequence[ArrivedUnit]) -> list[Moment]:
     told = _told(units)
     shown = told if _is_likely(told, units) else _paced(units, told)
     sent = sorted(shown)
-    late = max(before - after for before, after in zip(sent, shown, strict=True))  # so that none comes too late
-    return [Moment(before - sent[0], after - sent[0] + late) for before, after in zip(sent, shown, strict=True)]
+    late = max(
+        before - after for before, after in zip(sent, shown, strict=True)
+    )  # so much before, that none comes too late
+    return [Moment(before - sent[0] - late, after - sent[0]) for before, after in zip(sent, shown, strict=True)]
 
 
 def _told(units: Sequence[ArrivedUnit]) -> list[float]:
