@@ -1,6 +1,7 @@
 """Decoding less, with real pictures: nothing that happened is missed by those who decode only what is needed."""
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -8,14 +9,16 @@ import pytest
 from streamward.drivers.decoder import Decoder
 from streamward.drivers.detectors.colour import ColourDetector
 from streamward.drivers.movement import PictureComparer
+from streamward.model.detection import Box
 from streamward.model.ids import CameraId
 from streamward.model.video import DecodeMode, VideoCodec
 from streamward.model.zone import Zone
 from streamward.nvr.clip import Clip, encode
-from streamward.nvr.scene import Picture, make_scene
+from streamward.nvr.scene import Picture, Scene, make_scene
 from streamward.runner.looking import Looking
 from streamward.runner.pipeline import Pipeline
 from streamward.runtime.clock import SystemClock
+from streamward.vision.decoding import NumberedUnit, Order
 from streamward.vision.lane import ArrivedUnit
 from streamward.vision.sampling import Sampler
 from streamward.vision.watchdog import Seen
@@ -85,6 +88,32 @@ async def watched(clip: Clip, mode: DecodeMode, *, slowly_from: int = 10_000) ->
     return told, decoder.given
 
 
+def looked_into(clip: Clip, mode: DecodeMode) -> tuple[list[int], int]:
+    """The frames in which something is found, one after the other without threads; and how many were decoded."""
+    looking = Looking(
+        sampler=Sampler(max_fps=6), detector=ColourDetector(), zones=BELOW_THE_CLOCK, mode=mode, compare=PictureComparer
+    )
+    chooser, comparer = looking.begun()
+    decoder, found = CountedDecoder(), []
+
+    def follow(orders: Iterable[Order]) -> None:
+        for order in orders:
+            unit = order.unit.unit
+            (frame,) = decoder.decode(unit.content, is_keyframe=unit.is_keyframe)
+            image = frame.fitted(looking.detector.size)
+            is_moving = comparer is not None and (order.is_judged or order.is_shown) and comparer.differs(image)
+            if order.is_judged:
+                follow(chooser.judged(is_moving=is_moving))
+            elif order.is_shown:
+                chooser.looked(unit.arrived_at, is_moving=is_moving)
+                found.extend([order.unit.number] * any(each.box.y1 > 40 for each in looking.detector.detect(image)))
+
+    for number, unit in enumerate(clip.units):
+        arrived = ArrivedUnit(content=unit.content, is_keyframe=unit.is_keyframe, arrived_at=number / FPS)
+        follow(chooser.next(NumberedUnit(number, arrived)))
+    return found, decoder.given
+
+
 def visit(first: int, frames: int = LOOP, *, number: int = 1) -> Clip:
     """A still scene to which things come with that frame, and stay to the end."""
     picture = Picture(width=320, height=180, fps=FPS, loop=frames, key_every=GROUP // FPS, still_for=first)
@@ -99,6 +128,36 @@ async def test_adaptive_sees_things_that_come_as_soon_as_one_who_decodes_everyth
     assert adaptive.found[0] <= everything.found[0] + GROUP
     assert adaptive.found[0] - first <= FPS // 6 + 2  # the first that was to be looked at, or the next
     assert given < LOOP
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visited(Scene):
+    """A still scene to which one thing after the other comes, moves a little, and is gone after a third of a second."""
+
+    VISIT = 8  # frames
+    visits: tuple[int, ...] = ()  # their first frames
+
+    def truth(self, frame: int) -> list[tuple[str, Box]]:
+        since = next((frame - first for first in self.visits if 0 <= frame - first < self.VISIT), None)
+        if since is None:
+            return []
+        number = self.visits.index(frame - since)
+        label, box = super(Visited, replace(self, picture=replace(self.picture, still_for=0))).truth(0)[number % 3]
+        left = round(box.x1 * 0.5 + since * (number % 4))
+        return [(label, replace(box, x1=left, x2=left + box.x2 - box.x1))]
+
+
+async def test_adaptive_misses_nothing_that_is_there_for_a_third_of_a_second():
+    visits = tuple(range(403, 2000, 190))
+    picture = Picture(width=320, height=180, fps=FPS, loop=2050, key_every=GROUP // FPS, still_for=2050)
+    scene = make_scene(1, picture)
+    clip = encode(Visited(number=1, picture=picture, things=scene.things, visits=visits))
+    found, given = looked_into(clip, DecodeMode.ADAPTIVE)
+    everything, _ = looked_into(clip, DecodeMode.ALL)
+    for first in visits:
+        mine, all_ = (min(set(range(first, first + Visited.VISIT)) & set(each)) for each in (found, everything))
+        assert mine <= all_ + 1
+    assert given < 2050
 
 
 async def test_adaptive_decodes_nothing_but_keyframes_while_a_scene_is_still():

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 from streamward.model.video import DecodeMode
 from streamward.vision.lane import ArrivedUnit
-from streamward.vision.packets import Sizes
+from streamward.vision.packets import Sizes, Ticks
 from streamward.vision.sampling import Sampler
 
 QUIET_FOR = 5.0  # seconds without movement after which a scene is still
@@ -151,6 +151,7 @@ class MovingUnits(_Sampled):
     """Keyframes while nothing moves; begins awake, for it has yet to learn what is usual."""
 
     _sizes: Sizes = field(default_factory=Sizes)
+    _ticks: Ticks = field(default_factory=Ticks)
     _group: list[NumberedUnit] = field(default_factory=list)  # the present one, from its keyframe on, while still
     _bytes: int = 0
     _missed: list[NumberedUnit] = field(default_factory=list)  # the one before, while its end is judged
@@ -179,7 +180,7 @@ class MovingUnits(_Sampled):
         if doubted is not None and (is_moving or doubted.arrived_at <= arrived_at):
             self._doubted = None
             if not is_moving:
-                self._sizes.forgive(len(doubted.content))
+                self._ticks.learn(doubted.arrived_at)
                 self._awake_until = arrived_at
         if is_moving and self._is_awake:
             self._awake_until = max(self._awake_until or 0.0, arrived_at + QUIET_FOR)
@@ -203,7 +204,7 @@ class MovingUnits(_Sampled):
             return (Order(unit, is_shown=self._wants(unit)),)
         self._group.append(unit)
         self._bytes += size
-        is_calm = not self._sizes.stands_out(size) and self._bytes <= MOST_KEPT
+        is_calm = self._is_usual(size, unit.unit.arrived_at) and self._bytes <= MOST_KEPT
         self._sizes.learn(size)
         if is_calm:
             return ()
@@ -211,6 +212,9 @@ class MovingUnits(_Sampled):
         _, *behind = self._group
         self._wake(unit.unit.arrived_at + DOUBT_FOR)
         return tuple(map(self._overdue, behind))
+
+    def _is_usual(self, size: int, arrived_at: float) -> bool:
+        return not self._sizes.stands_out(size) or (self._sizes.is_tick(size) and self._ticks.expect(arrived_at))
 
     def _wake(self, until: float) -> None:
         self._is_awake = True

@@ -1,6 +1,6 @@
 """What sizes tell, and when they tell nothing."""
 
-from streamward.vision.packets import FEWEST, FORGIVEN_FOR, LEAST_RISE, MOST_SPREAD, REMEMBERED, Sizes
+from streamward.vision.packets import FEWEST, LEAST_RISE, REMEMBERED, TICK, TICKS, TOLERANCE, Sizes, Ticks
 
 
 def learnt(*sizes: int) -> Sizes:
@@ -40,18 +40,33 @@ def test_what_was_long_ago_is_forgotten():
     assert known.stands_out(600)
 
 
-def test_what_stood_out_for_nothing_is_usual_for_a_while():
+def test_a_clock_takes_only_so_much():
     known = learnt(*[12] * FEWEST)
-    known.forgive(252)
-    known.forgive(242)  # less than that teaches nothing
-    assert not known.stands_out(12 + 300)
-    assert known.stands_out(13 + 300)
-    for _ in range(FORGIVEN_FOR + 1):
-        known.learn(12)
-    assert known.stands_out(252)
+    assert known.is_tick(12 + TICK)
+    assert not known.is_tick(13 + TICK)
 
 
-def test_what_a_small_thing_would_hide_behind_is_never_usual():
-    known = learnt(*[12] * FEWEST)
-    known.forgive(13 + MOST_SPREAD * 4 // 5)
-    assert known.stands_out(13 + LEAST_RISE)
+def ticking(*moments: float) -> Ticks:
+    ticks = Ticks()
+    for moment in moments:
+        ticks.learn(moment)
+    return ticks
+
+
+def test_a_clock_is_believed_once_it_was_seen_often_enough():
+    ticks = ticking(*(7.98 + second for second in range(TICKS - 1)))
+    assert not ticks.expect(20.98)
+    ticks.learn(20.02)  # a little late: across the second
+    assert ticks.expect(21.98)
+    assert not ticks.expect(22.5)
+
+
+def test_what_stands_out_at_all_times_is_no_clock():
+    assert not any(ticking(1.0, 2.3, 3.6, 4.9).expect(at / 10) for at in range(100))
+
+
+def test_a_clock_whose_time_is_not_ours_is_followed():
+    ticks = ticking(1.0, 2.0, 3.0)
+    drifting = [second * 1.001 for second in range(4, 1004)]  # a second later in the end
+    assert all(map(ticks.expect, drifting))
+    assert not ticks.expect(2010.0 + 5 * TOLERANCE)
