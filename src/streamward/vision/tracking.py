@@ -12,7 +12,7 @@ Boxes are in parts of the picture's width and height: a camera whose picture cha
 Not guaranteed: that two things that pass each other are never exchanged. Only boxes are compared, not what is in them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,13 +23,14 @@ from streamward.vision.detections import Detections, Mask, Numbers, overlaps
 KEPT_FOR = 2.0  # seconds without being found, and
 KEPT_LOOKS = 3  # so many looks: then a track is over
 LONGEST_KEPT = 30.0  # seconds, however few looks there were
-MOST = 512  # tracks of one camera; those that were not found for the longest give way
+MOST = 1000  # tracks of one camera; those that were not found for the longest give way, then the newest
 _LEAST_OVERLAP = 0.2
 _SAME_PLACE = 0.6  # overlap of things that are one, though the detector calls them differently
 _NEAR = 3.5  # widths or heights
 _ALIKE = 1.5  # times as wide or high at most
 _FORESEEN = 1.0  # seconds for which a track is thought to go on as it went
 _FRESH = 0.5  # how much of a new measurement is believed
+_LIKELY = 8  # rows that are tried for one track
 
 
 Edges = tuple[float, ...]  # left, upper, right and lower
@@ -112,19 +113,30 @@ class Tracker:
 
     def _make_room(self) -> None:
         if len(self._tracks) > MOST:
-            self._tracks = sorted(self._tracks, key=lambda track: (track.seen_at, track.track_id))[-MOST:]
+            self._tracks = sorted(self._tracks, key=lambda track: (track.seen_at, -track.track_id))[-MOST:]
 
 
 def _best(scores: NDArray[np.float64], may: Mask, *, taken: Sequence[tuple[int, int]] = ()) -> list[tuple[int, int]]:
     """Pairs of those that may go together and are not taken, the best first; each is in one pair at most."""
     places, rows = {place for place, _ in taken}, {row for _, row in taken}
     pairs = []
-    for place, row in sorted(map(tuple, np.argwhere(may).tolist()), key=lambda pair: -scores[pair]):
+    for place, row in sorted(_likely(scores, may), key=lambda pair: -scores[pair]):
         if place not in places and row not in rows:
             pairs.append((place, row))
             places.add(place)
             rows.add(row)
     return pairs
+
+
+def _likely(scores: NDArray[np.float64], may: Mask) -> Iterator[tuple[int, int]]:
+    """Pairs that may go together; of many rows the best few for each place, or a crowd would take for ever."""
+    if scores.shape[1] > _LIKELY:
+        best = np.argpartition(-scores * may, _LIKELY, axis=1)[:, :_LIKELY]
+        places = np.repeat(np.arange(len(best)), _LIKELY)
+        likely = np.zeros_like(may)
+        likely[places, best.reshape(-1)] = True
+        may = may & likely
+    yield from map(tuple, np.argwhere(may).tolist())
 
 
 def _nearness(some: Numbers, others: Numbers) -> NDArray[np.float64]:

@@ -83,11 +83,18 @@ def test_two_looks_at_one_moment_make_nobody_run():
     assert tracker.follow(things((0.52, 0.5)), 2.0) == (1,)
 
 
+def crowd(count: int) -> Detections:
+    return things(*[(x / 40, y / 30) for y in range(30) for x in range(40)][:count], size=0.02)
+
+
 def test_numbers_are_never_given_twice_and_tracks_are_bounded():
     tracker = Tracker()
-    crowd = things(*[(x / 40, y / 10) for x in range(40) for y in range(9)], size=0.02)
-    first = tracker.follow(crowd, 0.0)
-    second = tracker.follow(crowd.scaled(1, 0.5), 0.2)
-    assert len({*first, *second}) > MOST
+    first = tracker.follow(crowd(MOST), 0.0)
+    second = tracker.follow(things(*[(0.5, y / 10) for y in range(10)], label="car"), 0.2)
+    assert len({*first, *second}) == MOST + 10
     assert len(tracker.track_ids) == MOST
     assert tracker.track_ids >= set(second)
+
+
+def test_a_crowd_keeps_its_numbers():
+    assert followed([crowd(300)] * 3) == [tuple(range(1, 301))] * 3
