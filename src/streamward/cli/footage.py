@@ -1,7 +1,9 @@
 """`streamward cameras clip` and `snapshot`: what a camera showed just now, from a runner of this host."""
 
 import http.client
+import json
 import sys
+from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlencode
@@ -11,6 +13,7 @@ import typer
 from streamward.cli.failure import CommandFailed, ExitCode
 
 WITHIN = 20.0  # seconds
+_SILENT = 0  # where others have a status
 
 CameraUuid = Annotated[str, typer.Argument(metavar="CAMERA", help="The camera's id.")]
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Where to write it; - is standard output.")]
@@ -55,11 +58,21 @@ def _save(camera: str, target: str, out: Path) -> None:
     why = "no runner runs on this host"
     for door in local_door.found(load().data):
         status, body = _asked(door.port, target, door.secret.reveal())
-        if status == 200:
+        if status == HTTPStatus.OK:
             _write(out, body)
             return
-        why = "its runner has nothing of it"
+        if status not in {HTTPStatus.NOT_FOUND, _SILENT}:
+            raise CommandFailed(f"camera {camera} cannot be shown: {_told(body)}")
+        why = "its runner has nothing of it" if status else "its runner does not answer"
     raise NotShown(camera, why)
+
+
+def _told(body: bytes) -> str:
+    """In the runner's own words."""
+    try:
+        return str(json.loads(body)["error"])
+    except (ValueError, TypeError, KeyError):
+        return "its runner cannot say why"
 
 
 def _asked(port: int, target: str, secret: str) -> tuple[int, bytes]:
@@ -69,7 +82,7 @@ def _asked(port: int, target: str, secret: str) -> tuple[int, bytes]:
         answer = connection.getresponse()
         return answer.status, answer.read()
     except (OSError, http.client.HTTPException):
-        return 0, b""
+        return _SILENT, b""
     finally:
         connection.close()
 

@@ -1,0 +1,54 @@
+"""What `streamward cameras clip` says when a runner of this host has no clip to give."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streamward.model.secret import Secret
+from streamward.runtime import local_door
+from tests.support.processes import run
+
+
+@contextmanager
+def a_runner(data: Path, status: int, body: bytes) -> Iterator[None]:
+    """One whose answer is always the same."""
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None: ...
+
+    with HTTPServer(("127.0.0.1", 0), Answer) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        data.mkdir(mode=0o700)
+        with local_door.opened(data, "runner-a", server.server_port, Secret("s")):
+            yield
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "code", "told"),
+    [
+        (404, b"{}", 3, "cannot be shown here: its runner has nothing of it."),
+        (503, b'{"error": "too many clips at once"}', 1, "cannot be shown: too many clips at once"),
+        (422, b"what?", 1, "cannot be shown: its runner cannot say why"),
+    ],
+)
+def test_a_runner_that_gives_nothing_is_told_in_its_own_words(
+    tmp_path: Path, status: int, body: bytes, code: int, told: str
+) -> None:
+    with a_runner(tmp_path / "data", status, body):
+        said = run("cameras", "clip", "cam-1", "--out", str(tmp_path / "clip.mp4"), data=tmp_path / "data")
+    assert told in said.stderr
+    assert said.returncode == code
+    assert not (tmp_path / "clip.mp4").exists()
