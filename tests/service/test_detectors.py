@@ -11,8 +11,9 @@ from streamward.drivers.detectors.loading import load_detector as load_by_name
 from streamward.drivers.detectors.motion import MotionDetector
 from streamward.model.detection import Box, Detection
 from streamward.protocol.shards import ModelsAt
-from streamward.vision.detections import NOTHING, AnswerUnusable
-from streamward.vision.detector import Detector, DetectorUnusable, Size, for_camera
+from streamward.vision.detections import NOTHING
+from streamward.vision.detector import Detector, Size, for_camera
+from streamward.vision.unusable import AnswerUnusable, DetectorUnusable
 
 MODULE = """
 from streamward.model.detection import Box, Detection

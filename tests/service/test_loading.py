@@ -10,7 +10,8 @@ import pytest
 from streamward.drivers.detectors.colour import ColourDetector
 from streamward.runner.detectors import Detectors
 from streamward.runtime.aside import Unanswered, aside
-from streamward.vision.detector import Detector, DetectorUnusable
+from streamward.vision.detector import Detector
+from streamward.vision.unusable import DetectorUnusable
 
 
 class Shelf:

@@ -13,7 +13,8 @@ from streamward.drivers.detectors.bundle import SigningKeyUnusable, new_key, ope
 from streamward.drivers.detectors.loading import Renewals, load_detector
 from streamward.drivers.detectors.refusal import ModelRefused
 from streamward.protocol.shards import ModelsAt
-from streamward.vision.detector import Detector, DetectorUnusable, NewVersion
+from streamward.vision.detector import Detector, NewVersion
+from streamward.vision.unusable import DetectorUnusable
 from tests.support.bundles import KEY, PUBLIC, STRANGER, a_bundle, finds
 
 SHOWN = np.zeros((18, 32, 3), np.uint8)

@@ -6,9 +6,9 @@ import pytest
 from streamward.drivers.detectors import heads
 from streamward.drivers.detectors.heads import Found, faces, is_settled, settled, ssd, told, yolo
 from streamward.model.detection import Box, Detection
-from streamward.vision.detections import AnswerUnusable
 from streamward.vision.detector import Size
 from streamward.vision.sight import believed
+from streamward.vision.unusable import AnswerUnusable
 
 SHOWN = Size(100, 50)
 LABELS = {0: "person", 1: "car"}

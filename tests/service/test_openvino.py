@@ -15,7 +15,8 @@ from streamward.drivers.detectors.loading import load_detector
 from streamward.model.detection import Box, Detection
 from streamward.model.runtime import ModelRuntime
 from streamward.protocol.shards import ModelsAt
-from streamward.vision.detector import DetectorUnusable, Size, shown_size
+from streamward.vision.detector import Size, shown_size
+from streamward.vision.unusable import DetectorUnusable
 from tests.support.material import the_clip, the_model
 from tests.support.onnx_files import a_model, weights_elsewhere
 

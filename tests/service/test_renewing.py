@@ -9,7 +9,8 @@ from streamward.runner import facts
 from streamward.runner.detectors import Detectors
 from streamward.runner.renewing import EVERY, Renewing
 from streamward.runtime.journal import Journal
-from streamward.vision.detector import Detector, DetectorUnusable, NewVersion
+from streamward.vision.detector import Detector, NewVersion
+from streamward.vision.unusable import DetectorUnusable
 
 
 class Shelf:

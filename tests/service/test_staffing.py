@@ -12,7 +12,7 @@ from streamward.protocol.spawning import Exited
 from streamward.protocol.worker_link import Warm, Warmed, WorkerExit
 from streamward.runner.spawner import SpawnRefused
 from streamward.runtime.channel import Channel
-from streamward.vision.detector import DetectorUnusable
+from streamward.vision.unusable import DetectorUnusable
 from tests.support.granted import ONE
 from tests.support.managers import Host, a_host
 

@@ -27,8 +27,9 @@ from streamward.runner.worker import Worker
 from streamward.runtime.clock import SystemClock
 from streamward.runtime.journal import Journal
 from streamward.vision.detections import Detections
-from streamward.vision.detector import Detector, DetectorUnusable
+from streamward.vision.detector import Detector
 from streamward.vision.lane import ArrivedUnit
+from streamward.vision.unusable import DetectorUnusable
 from streamward.vision.watchdog import Seen, ShownFrame, StatusUpdate
 from tests.support.builders import START, an_owner
 from tests.support.news import News

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from streamward.runtime.aside import aside
-from streamward.vision.detector import Detector, DetectorUnusable, NewVersion
+from streamward.vision.detector import Detector, NewVersion
+from streamward.vision.unusable import DetectorUnusable
 
 Newer = Callable[[str, Detector], NewVersion | None]  # than that detector; may take long; raises DetectorUnusable
 

@@ -31,7 +31,7 @@ from streamward.runner.fed_leases import FedLeases
 from streamward.runner.login_link import ManagedControl
 from streamward.runner.parts import LastWord
 from streamward.runtime.channel import Channel
-from streamward.vision.detector import DetectorUnusable
+from streamward.vision.unusable import DetectorUnusable
 
 TELL_EVERY = 0.2  # seconds
 SILENT_AT_MOST = 1.0  # seconds: who says nothing is stuck

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from streamward.runner import facts
 from streamward.runner.detectors import Detectors
 from streamward.runtime.journal import Journal
-from streamward.vision.detector import Detector, DetectorUnusable
+from streamward.vision.detector import Detector
+from streamward.vision.unusable import DetectorUnusable
 
 EVERY = 5.0  # seconds between two looks
 

@@ -24,7 +24,7 @@ from streamward.runner import facts
 from streamward.runner.crew import Crew, Seat, seated
 from streamward.runner.manager_parts import ManagerParts, ManagerSpec
 from streamward.runner.spawner import ForkServerGone, SpawnRefused
-from streamward.vision.detector import DetectorUnusable
+from streamward.vision.unusable import DetectorUnusable
 
 SPARE = "spare"  # in the place of a shard, where one is named
 PROVEN_WITHIN = 60.0  # seconds for a detector to load; one that takes longer is believed in

@@ -74,8 +74,8 @@ from streamward.runtime.service import Service, ticking
 from streamward.runtime.spool import Spool, SpoolInUse
 from streamward.runtime.teller import Teller
 from streamward.vision.camera import CameraListener
-from streamward.vision.detector import DetectorUnusable
 from streamward.vision.sampling import READ_EVERY, can_wait
+from streamward.vision.unusable import DetectorUnusable
 
 _COUNTED = (MessagesPublished, LeasesRenewed)  # in the metrics; as lines they would be many
 _CLOSING = 0.5  # seconds of the grace that are kept for closing what is open

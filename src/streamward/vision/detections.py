@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamward.model.detection import Box, Detection
-from streamward.model.errors import StreamwardError
+from streamward.vision.unusable import AnswerUnusable
 
 Numbers = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -25,17 +25,6 @@ LONGEST_LABEL = 64  # characters
 FURTHEST = 1_000_000  # pixels: no picture is as large
 
 _CLASS_NAME = "class_name"  # where `supervision` has names of classes, among what else is known of each thing
-
-
-class AnswerUnusable(StreamwardError):
-    """A detector gave something back that is no detection."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
-
-    def __str__(self) -> str:
-        return f"the detector's answer cannot be used: {self.why}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

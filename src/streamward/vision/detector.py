@@ -3,20 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from streamward.model.errors import StreamwardError
 from streamward.vision.detections import Detections
-
-
-class DetectorUnusable(StreamwardError):
-    """A name that stands for no detector that could be had here."""
-
-    def __init__(self, name: str, why: str) -> None:
-        super().__init__(name, why)
-        self.name = name
-        self.why = why
-
-    def __str__(self) -> str:
-        return f"the detector {self.name} cannot be used: {self.why}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamward.model.detection import Box, Detection
-from streamward.vision.detections import NOTHING, AnswerUnusable, Detections, checked, overlaps
+from streamward.vision.detections import NOTHING, Detections, checked, overlaps
+from streamward.vision.unusable import AnswerUnusable
 
 ROWS = (
     Detection("person", 0.75, Box(1, 2, 3, 4)),

@@ -6,7 +6,7 @@ import pytest
 
 from streamward.model.detection import Box, Detection
 from streamward.vision.detections import NOTHING, Detections
-from streamward.vision.detector import DetectorUnusable, Size, enlarged, for_camera, least_sure, shown_size
+from streamward.vision.detector import Size, enlarged, for_camera, least_sure, shown_size
 
 
 class Eye:
@@ -52,7 +52,3 @@ def test_a_detector_says_from_when_on_it_is_believed():
         least_sure = 0.4
 
     assert (least_sure(Eye()), least_sure(Doubting())) == (0.0, 0.4)
-
-
-def test_a_detector_that_cannot_be_had_says_which_and_why():
-    assert str(DetectorUnusable("colur", "nobody has it")) == "the detector colur cannot be used: nobody has it"

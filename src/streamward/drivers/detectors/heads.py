@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from streamward.vision.detections import AnswerUnusable, Detections, overlaps
+from streamward.vision.detections import Detections, overlaps
 from streamward.vision.detector import Size
+from streamward.vision.unusable import AnswerUnusable
 
 LEAST_SURE = 0.4  # from which on a model is believed
 FLOOR = 0.1  # what it is less sure of is not even told to who asks for more

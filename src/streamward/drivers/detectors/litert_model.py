@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from streamward.drivers.detectors import heads
 from streamward.drivers.detectors.heads import Labels
 from streamward.drivers.detectors.refusal import ModelRefused, first_line
-from streamward.vision.detections import AnswerUnusable, Detections
+from streamward.vision.detections import Detections
 from streamward.vision.detector import Size
+from streamward.vision.unusable import AnswerUnusable
 
 _MARK = b"TFL3"  # from the fifth byte on
 _LARGEST = 4096  # pixels across or down

@@ -29,7 +29,8 @@ from streamward.drivers.null import NullDetector
 from streamward.model.runtime import ModelRuntime
 from streamward.protocol.shards import ModelsAt
 from streamward.vision.detections import Detections, checked
-from streamward.vision.detector import Detector, DetectorUnusable, NewVersion, Size
+from streamward.vision.detector import Detector, NewVersion, Size
+from streamward.vision.unusable import DetectorUnusable
 
 T = TypeVar("T")
 

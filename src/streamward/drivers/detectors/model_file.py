@@ -19,9 +19,9 @@ from streamward.drivers.detectors.refusal import ModelRefused
 from streamward.drivers.pictures import PictureUnusable, picture_in
 from streamward.model.runtime import ModelRuntime
 from streamward.protocol.shards import ModelsAt
-from streamward.vision.detections import AnswerUnusable
 from streamward.vision.detector import Detector, Size, least_sure, shown_size
 from streamward.vision.sight import believed
+from streamward.vision.unusable import AnswerUnusable
 
 SUFFIXES = (bundle.SUFFIX, ".onnx", ".tflite")  # that names are looked up with, in this order
 LARGEST = 576 << 20  # bytes; a bundle holds more than its model
