@@ -52,6 +52,21 @@ async def test_who_asks_while_it_is_loaded_waits_for_the_same_and_the_loop_goes_
     assert shelf.asked == ["slow"]
 
 
+async def test_who_waits_for_one_that_is_missing_gets_it_when_it_is_there(shelf: Shelf):
+    detectors = Detectors(shelf.load, again_after=0.01)
+    shelf.may_load.set()
+    shelf.has_it = False
+    told: list[tuple[str, float]] = []
+
+    def tell(error: DetectorUnusable, rest: float) -> None:
+        told.append((str(error), rest))
+        shelf.has_it = len(told) == 2
+
+    assert isinstance(await detectors.wait_for("late", tell), ColourDetector)
+    assert told == [("the detector late cannot be used: it is not there", rest) for rest in (0.01, 0.02)]
+    await detectors.close()
+
+
 async def test_one_that_could_not_be_had_is_tried_again(shelf: Shelf, detectors: Detectors):
     shelf.may_load.set()
     shelf.has_it = False

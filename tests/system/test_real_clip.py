@@ -5,6 +5,7 @@ name the same boxes. Which picture an event is of is found by them; a busy machi
 """
 
 import asyncio
+import shutil
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -103,8 +104,21 @@ async def test_a_camera_is_set_to_a_model_and_to_one_that_is_not_there(lab: Plan
         set_to(lab, MODEL)
         await people_were_seen(lab)
         set_to(lab, "not-here")
-        until(lambda: "DETECTOR_FAILED" in lab.control.command("cameras", "why", "clip-1").stdout)
+        until(lambda: "DETECTOR_FAILED" in why(lab))
         assert "no model or package has that name" in runner.log
+
+
+def test_a_camera_whose_model_is_fetched_later_is_looked_at_then(lab: Plant, tmp_path: Path) -> None:
+    set_to(lab, MODEL)
+    with lab.runner("runner-a", MODELS=tmp_path):
+        until(lambda: "its detector cannot be loaded" in why(lab))
+        (file,) = the_model(MODEL).glob(f"{MODEL}.*")
+        shutil.copy(file, tmp_path)
+        until(lambda: "runner-a is streaming it" in why(lab))
+
+
+def why(lab: Plant) -> str:
+    return lab.control.command("cameras", "why", "clip-1").stdout
 
 
 async def people_were_seen(lab: Plant) -> None:

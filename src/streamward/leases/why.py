@@ -14,6 +14,7 @@ from streamward.leases.store import BudgetView, SiteLoad
 from streamward.model.camera import Camera
 from streamward.model.runner import Runner
 from streamward.model.status import StreamState, StreamStatus, Substate
+from streamward.model.stream_error import StreamErrorCode
 
 REPORT_WITHIN = 15.0  # seconds: three of S0-048's summaries
 
@@ -37,6 +38,7 @@ class ReasonCode(StrEnum):
     STALLED = "stalled"
     AUTH_PARKED = "auth-parked"
     DEGRADED = "degraded"
+    DETECTOR_UNUSABLE = "detector-unusable"
     WAITING_FOR_KEYFRAME = "waiting-for-keyframe"
     RUNNING = "running"
 
@@ -160,6 +162,12 @@ def _unseen(status: StreamStatus) -> Reason:
 def _without_frames(status: StreamStatus | None) -> Reason:
     if status is None:
         return Reason(code=ReasonCode.NO_REPORT, detail="its owner has not reported its stream lately")
+    if status.error_code == StreamErrorCode.DETECTOR_FAILED:
+        return Reason(
+            code=ReasonCode.DETECTOR_UNUSABLE,
+            detail=f"its detector cannot be loaded ({status.error_code}), which is tried again: the log of runner "
+            f"{status.runner_id} says why, and `streamward models list` on its host what is there",
+        )
     code = f" ({status.error_code})" if status.error_code else ""
     if status.state is StreamState.CONNECTING:
         return Reason(code=ReasonCode.CONNECTING, detail=f"its owner is connecting{code}")

@@ -9,6 +9,9 @@ from streamward.runtime.aside import aside
 from streamward.vision.detector import Detector, NewVersion
 from streamward.vision.unusable import DetectorUnusable
 
+AGAIN_AFTER = 10.0  # seconds after which one that could not be had is tried again, the second time after twice as many
+LONGEST_REST = 60.0
+
 Newer = Callable[[str, Detector], NewVersion | None]  # than that detector; may take long; raises DetectorUnusable
 
 
@@ -29,8 +32,11 @@ def none_newer(_name: str, _detector: Detector) -> NewVersion | None:
 class Detectors:
     """By their names."""
 
-    def __init__(self, load: Callable[[str], Detector], newer: Newer = none_newer) -> None:
+    def __init__(
+        self, load: Callable[[str], Detector], newer: Newer = none_newer, *, again_after: float = AGAIN_AFTER
+    ) -> None:
         self._load = load
+        self._again_after = again_after
         self._newer = newer
         self._loading: dict[str, asyncio.Task[Detector]] = {}
 
@@ -41,6 +47,17 @@ class Detectors:
             work = aside(f"load {name}", partial(self._loaded, name))
             loading = self._loading[name] = asyncio.get_running_loop().create_task(work, name=f"load {name}")
         return await asyncio.shield(loading)
+
+    async def wait_for(self, name: str, tell: Callable[[DetectorUnusable, float], None]) -> Detector:
+        """The same, however long it takes: it may be put there. Why and when it is tried again is told."""
+        rest = self._again_after
+        while True:
+            try:
+                return await self.get(name)
+            except DetectorUnusable as error:
+                tell(error, rest)
+            await asyncio.sleep(rest)
+            rest = min(2 * rest, LONGEST_REST)
 
     @property
     def names(self) -> list[str]:

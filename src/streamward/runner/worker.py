@@ -137,19 +137,19 @@ class Worker:
         self._tell_state(watched, now)
 
     async def _watch(self, watcher: Watcher, source: Source) -> None:
-        """Until it is cancelled; a camera whose detector cannot be had is told, and not even connected to."""
-        try:
-            detector = await self._detectors.get(source.detector or self._config.detector)
-        except StreamwardError as error:
-            watcher.stream.lost(StreamErrorCode.DETECTOR_FAILED)
-            self._moved(watcher.camera_id)
-            failure = StreamFailure(code=StreamErrorCode.DETECTOR_FAILED, detail=str(error))
-            self._failed(watcher.camera_id, failure, 0.0)
-            return
+        """Until it is cancelled; a camera is not even connected to before its detector can be had."""
+        name = source.detector or self._config.detector
+        detector = await self._detectors.wait_for(name, partial(self._blind, watcher))
         decoder = self._decoder(watcher.camera_id, VideoCodec.H264)
         looking = looking_at(source, self._config, detector, self._parts.compare)
         self._pipeline.add(watcher.camera_id, decoder, looking)
         await watcher.run()
+
+    def _blind(self, watcher: Watcher, error: StreamwardError, retry_in: float) -> None:
+        watcher.stream.lost(StreamErrorCode.DETECTOR_FAILED)
+        self._moved(watcher.camera_id)
+        failure = StreamFailure(code=StreamErrorCode.DETECTOR_FAILED, detail=str(error))
+        self._failed(watcher.camera_id, failure, retry_in)
 
     def _watcher(self, camera_id: CameraId, source: Source) -> Watcher:
         parts = self._parts

@@ -50,6 +50,7 @@ def in_state(state: StreamState, *, substate: Substate | None = None) -> StreamS
 
 CONNECTING = in_state(StreamState.CONNECTING)
 UNSEEN = replace(STREAMING, substate=Substate.DEGRADED, error_code="DETECTOR_FAILED")
+BLIND = replace(UNSEEN, state=StreamState.DISCONNECTED, substate=None)
 FOREIGN = replace(a_runner(), tenant_id=TenantId("other"))
 SILENT = replace(a_runner(), last_seen_at=at(-60))
 GONE = replace(a_runner(), incarnation=None)
@@ -72,6 +73,7 @@ SITUATIONS = [
     (ReasonCode.STALLED, situation(status=in_state(StreamState.STREAMING, substate=Substate.STALLED))),
     (ReasonCode.AUTH_PARKED, situation(status=in_state(StreamState.DISCONNECTED, substate=Substate.PARKED))),
     (ReasonCode.DEGRADED, situation(status=in_state(StreamState.DISCONNECTED, substate=Substate.DEGRADED))),
+    (ReasonCode.DETECTOR_UNUSABLE, situation(status=BLIND)),
     (ReasonCode.DEGRADED, situation(status=UNSEEN)),
     (
         ReasonCode.WAITING_FOR_KEYFRAME,
@@ -99,6 +101,11 @@ def test_an_expired_lease_is_named_with_who_could_take_it(soft_for, code):
 def test_a_camera_whose_detector_fails_is_told_from_one_whose_process_does():
     (reason,) = explain(situation(status=UNSEEN))
     assert reason.detail == "its pictures arrive, but its detector fails (DETECTOR_FAILED)"
+
+
+def test_a_camera_whose_detector_cannot_be_loaded_is_told_where_to_look():
+    (reason,) = explain(situation(status=BLIND))
+    assert "the log of runner runner-1 says why" in reason.detail
 
 
 def test_both_reasons_not_to_want_a_camera_are_told():
