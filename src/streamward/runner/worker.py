@@ -130,8 +130,7 @@ class Worker:
             return
         max_fps = source.max_fps or self._config.max_fps
         watcher.stream.summary_every = self._config.telemetry.report_interval_seconds
-        watching = self._watch(watcher, source)
-        task = asyncio.get_running_loop().create_task(watching, name=f"watch {camera_id}")
+        task = asyncio.get_running_loop().create_task(self._watch(watcher, source), name=f"watch {camera_id}")
         now = self._parts.clock.boot()
         self._watched[camera_id] = watched = _Watched(source, watcher, task, now, 1 / max_fps, Speech(is_muted))
         self._tell_state(watched, now)
@@ -265,7 +264,7 @@ class Worker:
         stamp = self._parts.stamps.stamp(seen.camera_id, arrived=seen.arrived_at, now=now)
         if stamp is None:
             return
-        e2e_s = now - seen.arrived_at
+        seen, e2e_s = watched.speech.introduce(seen), now - seen.arrived_at
         self.metrics.looked(seen.camera_id, inference_s=seen.inference_s, e2e_s=e2e_s)
         fps = watched.watcher.stream.condition(now).fps
         event = self._event(watched.source, seen, stamp, latency=_latency(seen.inference_s, e2e_s), fps=fps)

@@ -1,7 +1,11 @@
 """What a Worker says of a camera that it takes over, and what it keeps to itself."""
 
+from dataclasses import replace
+
+from streamward.model.detection import Box, Detection
 from streamward.model.ids import CameraId
-from streamward.vision.detections import NOTHING
+from streamward.model.zone import Crossing, ZoneEvent
+from streamward.vision.detections import NOTHING, Detections
 from streamward.vision.speech import KEPT_FOR, MOST_KEPT, Speech
 from streamward.vision.watchdog import Seen
 
@@ -33,6 +37,25 @@ def test_who_is_hushed_keeps_what_it_sees_for_a_while() -> None:
     speech.admit(seen(1.5 + KEPT_FOR))
     assert [each.arrived_at for each in speech.resume(after=0.0, interval=0.2)] == [1.5 + KEPT_FOR]
     assert not speech.is_silent
+
+
+def test_the_first_that_is_told_says_who_is_where() -> None:
+    inside = replace(
+        Detections.of([Detection("person", 0.9, Box(0, 0, 1, 1)), Detection("car", 0.9, Box(0, 0, 1, 1))]),
+        track_ids=(7, 8),
+        zones=(("door", "yard"), ()),
+    )
+    left = ZoneEvent(kind=Crossing.LEAVE, zone="door", track_id=6, label="person", at=0.5)
+    look = replace(seen(1.0), detections=inside, zone_events=(left,))  # who left was never told to have entered
+    speech = Speech()
+    told = speech.introduce(look).zone_events
+    assert [(each.kind.value, each.zone, each.track_id, each.at) for each in told] == [
+        ("enter", "door", 7, 1.0),
+        ("enter", "yard", 7, 1.0),
+    ]
+    assert speech.introduce(look) is look
+    speech.hush()
+    assert speech.introduce(look).zone_events == told
 
 
 def test_what_is_kept_is_bounded() -> None:
