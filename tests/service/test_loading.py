@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from streamward.drivers.detectors.colour import ColourDetector
+from streamward.model.errors import StreamwardError
 from streamward.runner.detectors import Detectors
 from streamward.runtime.aside import Unanswered, aside
 from streamward.vision.detector import Detector
@@ -58,12 +59,21 @@ async def test_who_waits_for_one_that_is_missing_gets_it_when_it_is_there(shelf:
     shelf.has_it = False
     told: list[tuple[str, float]] = []
 
-    def tell(error: DetectorUnusable, rest: float) -> None:
+    def tell(error: StreamwardError, rest: float) -> None:
         told.append((str(error), rest))
         shelf.has_it = len(told) == 2
 
     assert isinstance(await detectors.wait_for("late", tell), ColourDetector)
     assert told == [("the detector late cannot be used: it is not there", rest) for rest in (0.01, 0.02)]
+    await detectors.close()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+async def test_who_waits_for_one_whose_package_ends_the_program_is_told_and_waits_on():
+    told: list[str] = []
+    detectors = Detectors(lambda _name: ColourDetector() if told else sys.exit(), again_after=0.01)
+    assert await detectors.wait_for("rude", lambda error, _rest: told.append(str(error)))
+    assert len(told) == 1
     await detectors.close()
 
 

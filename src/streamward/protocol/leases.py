@@ -64,11 +64,12 @@ class CameraLease(Message, frozen=True):
     server_time: datetime
 
 
-class CameraSource(Message, frozen=True):
+class CameraSource(Message, frozen=True, omit_defaults=True):
     """Control plane, to the runner that holds the camera's lease only: where to dial, and what to log in with.
 
     `credential_version` rises when user or password change. Without a `detector` the runner's own looks at it. A camera
     may have moved to another site since it was granted. `revision` is the camera's, as changes of it are told with.
+    What has its default is left out, so that a runner from before a field reads all cameras that do without it.
     """
 
     rtsp_url: str

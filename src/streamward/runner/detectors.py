@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from streamward.model.errors import StreamwardError
 from streamward.runtime.aside import aside
 from streamward.vision.detector import Detector, NewVersion
 from streamward.vision.unusable import DetectorUnusable
@@ -48,13 +49,13 @@ class Detectors:
             loading = self._loading[name] = asyncio.get_running_loop().create_task(work, name=f"load {name}")
         return await asyncio.shield(loading)
 
-    async def wait_for(self, name: str, tell: Callable[[DetectorUnusable, float], None]) -> Detector:
+    async def wait_for(self, name: str, tell: Callable[[StreamwardError, float], None]) -> Detector:
         """The same, however long it takes: it may be put there. Why and when it is tried again is told."""
         rest = self._again_after
         while True:
             try:
                 return await self.get(name)
-            except DetectorUnusable as error:
+            except StreamwardError as error:  # or it could not even be tried
                 tell(error, rest)
             await asyncio.sleep(rest)
             rest = min(2 * rest, LONGEST_REST)

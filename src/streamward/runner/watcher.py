@@ -70,6 +70,10 @@ class Watcher:
         self._spec.moved(self.camera_id)
         self._tell_login(LoginOutcome.ACCEPTED)
 
+    def queue(self) -> None:
+        """What its first dial was paid with is over: it waits for its turn like any other."""
+        self._is_paid = False
+
     def trouble(self, trouble: StreamFailure) -> bool:
         """Something is wrong with the stream, and it goes on; returns whether that is told, or only counted."""
         now = self._clock.boot()

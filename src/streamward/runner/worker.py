@@ -145,6 +145,7 @@ class Worker:
         await watcher.run()
 
     def _blind(self, watcher: Watcher, error: StreamwardError, retry_in: float) -> None:
+        watcher.queue()
         watcher.stream.lost(StreamErrorCode.DETECTOR_FAILED)
         self._moved(watcher.camera_id)
         failure = StreamFailure(code=StreamErrorCode.DETECTOR_FAILED, detail=str(error))

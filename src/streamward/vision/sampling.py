@@ -1,4 +1,4 @@
-"""Which frames of a camera are looked at: at most so many a second, or each n-th, always the newest.
+"""Which frames of a camera are looked at: at most so many a second, and of those each n-th, always the newest.
 
 Time goes by when frames arrived. A camera that sends at a steady 25 frames is looked at evenly at 6: what was let pass
 too early is made up for, so that rounding to whole frames loses nothing, but a pause is not.
@@ -19,19 +19,19 @@ class Sampler:
     """What was looked at so far."""
 
     max_fps: float | None = None  # None: as many as come
-    every_n: int = 1
+    every_n: int = 1  # of those that the limit lets pass
     due_at: float | None = None
     skipped: int = 0
 
     def admit(self, arrived_at: float) -> tuple["Sampler", bool]:
         """Whether to look at a frame that arrived then, and what to know for the next."""
-        if self.skipped + 1 < self.every_n:
-            return replace(self, skipped=self.skipped + 1), False
-        if self.max_fps is None:
-            return replace(self, skipped=0), True
-        rest = 1 / self.max_fps
-        due_at = arrived_at if self.due_at is None else self.due_at
-        if arrived_at < due_at:
-            return replace(self, due_at=due_at), False
-        late = arrived_at - due_at
-        return replace(self, due_at=arrived_at + rest - (late if late < rest else 0.0), skipped=0), True
+        due_at = self.due_at
+        if self.max_fps is not None:
+            rest = 1 / self.max_fps
+            due_at = arrived_at if due_at is None else due_at
+            if arrived_at < due_at:
+                return replace(self, due_at=due_at), False
+            late = arrived_at - due_at
+            due_at = arrived_at + rest - (late if late < rest else 0.0)
+        is_wanted = self.skipped + 1 >= self.every_n
+        return replace(self, due_at=due_at, skipped=0 if is_wanted else self.skipped + 1), is_wanted

@@ -3,7 +3,7 @@
 What was seen while it is silent is kept for a moment: when it is let speak, it speaks of all that arrived after the
 last frame that the other one spoke of, and half an interval more, for a frame arrives twice but never at the same time.
 The first that it sees counts for nothing: who has just dialed may be sent everything since the last keyframe at once.
-The first that it speaks of says who is in which zone: whoever entered before, enters with it.
+Who entered a zone while nobody heard of it, enters it when it is spoken of.
 """
 
 from collections import deque
@@ -22,7 +22,7 @@ class Speech:
 
     is_silent: bool = False
     _has_begun: bool = False
-    _has_introduced: bool = False  # who is in which zone
+    _entered: set[tuple[str, int]] = field(default_factory=set)  # zones and tracks, as those who hear of it know
     _after: float = 0.0
     _kept: deque[Seen] = field(default_factory=lambda: deque(maxlen=MOST_KEPT))
 
@@ -34,7 +34,7 @@ class Speech:
     def hush(self) -> None:
         """It says no more."""
         self.is_silent = True
-        self._has_introduced = False
+        self._entered = set()
 
     def resume(self, *, after: float, interval: float) -> list[Seen]:
         """It speaks again, of what arrived after that; returns what it has to say now."""
@@ -56,14 +56,20 @@ class Speech:
         return seen.arrived_at > self._after
 
     def introduce(self, seen: Seen) -> Seen:
-        """The same, as it is told: the first with everybody who is in a zone entering it."""
-        if self._has_introduced:
-            return seen
-        self._has_introduced = True
-        events = tuple(
-            ZoneEvent(kind=Crossing.ENTER, zone=zone, track_id=each.track_id, label=each.label, at=seen.arrived_at)
-            for each in seen.detections
-            for zone in each.zones
-            if each.track_id is not None
+        """The same as it is told: who stands in a zone has entered it, and nobody stays or leaves who did not."""
+        standing = {(zone, each.track_id): each.label for each in seen.detections for zone in each.zones}
+        known = self._entered | {_whose(each) for each in seen.zone_events if each.kind is Crossing.ENTER}
+        entering = tuple(
+            ZoneEvent(kind=Crossing.ENTER, zone=zone, track_id=track_id, label=label, at=seen.arrived_at)
+            for (zone, track_id), label in standing.items()
+            if track_id is not None and (zone, track_id) not in known
         )
+        events = (*entering, *(each for each in seen.zone_events if _whose(each) in known))
+        for each in events:
+            change = self._entered.discard if each.kind is Crossing.LEAVE else self._entered.add
+            change(_whose(each))
         return replace(seen, zone_events=events)
+
+
+def _whose(event: ZoneEvent) -> tuple[str, int]:
+    return event.zone, event.track_id

@@ -59,6 +59,7 @@ class _Session:
     decoded_at: float | None = None
     damaged_at: float | None = None
     same_since: float | None = None  # since when looks have shown one picture
+    same_until: float = 0.0  # the last of them: what nobody looked at is not frozen
     is_late: bool = False  # no picture to begin with came in time, which was told
 
     @property
@@ -134,6 +135,7 @@ class StreamWatch:
         session = self._session
         if session is None:
             return
+        session.same_until = now
         if picture != self._picture:
             self._picture, self._is_still, session.same_since = picture, False, now
         elif session.same_since is None:
@@ -156,7 +158,7 @@ class StreamWatch:
             return self._lateness(session, now)
         if now - session.decoded_at >= STALL_AFTER:
             return session.blame(UNREADABLE, since=session.decoded_at)
-        return self._freeze(session, now)
+        return self._freeze(session)
 
     def condition(self, now: float) -> Condition:
         """How it stands."""
@@ -196,8 +198,8 @@ class StreamWatch:
         else:
             self._substate, self._error_code = None, None
 
-    def _freeze(self, session: _Session, now: float) -> StreamFailure | None:
-        if self._is_still or session.same_since is None or now - session.same_since < FROZEN_AFTER:
+    def _freeze(self, session: _Session) -> StreamFailure | None:
+        if self._is_still or session.same_since is None or session.same_until - session.same_since < FROZEN_AFTER:
             return None
         self._is_still = True
         return FROZEN

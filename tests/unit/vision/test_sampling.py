@@ -49,6 +49,12 @@ def test_both_limits_hold():
     assert len(admitted(Sampler(max_fps=1000, every_n=2), [n / 10 for n in range(10)])) == 5
 
 
+@pytest.mark.parametrize(("every_n", "looks"), [(1, 360), (2, 180), (3, 120), (6, 60)])
+def test_each_nth_is_of_those_that_the_limit_lets_pass(every_n, looks):
+    arrivals = [n / 25 for n in range(25 * 60)]
+    assert len(admitted(Sampler(max_fps=6, every_n=every_n), arrivals)) == pytest.approx(looks, abs=2)
+
+
 @pytest.mark.parametrize(("fps", "wanted"), [(25, 6), (30, 6), (15, 10), (25, 10), (12, 7)])
 def test_a_camera_that_is_read_in_rounds_is_looked_at_as_often(fps, wanted):
     arrivals = [math.ceil((n + 0.5) / fps / READ_EVERY) * READ_EVERY for n in range(fps * 60)]

@@ -39,23 +39,43 @@ def test_who_is_hushed_keeps_what_it_sees_for_a_while() -> None:
     assert not speech.is_silent
 
 
-def test_the_first_that_is_told_says_who_is_where() -> None:
-    inside = replace(
-        Detections.of([Detection("person", 0.9, Box(0, 0, 1, 1)), Detection("car", 0.9, Box(0, 0, 1, 1))]),
-        track_ids=(7, 8),
-        zones=(("door", "yard"), ()),
-    )
-    left = ZoneEvent(kind=Crossing.LEAVE, zone="door", track_id=6, label="person", at=0.5)
-    look = replace(seen(1.0), detections=inside, zone_events=(left,))  # who left was never told to have entered
+def crossing(kind: Crossing, track_id: int) -> ZoneEvent:
+    return ZoneEvent(kind=kind, zone="door", track_id=track_id, label="person", at=0.5)
+
+
+def inside(*track_ids: int, events: tuple[ZoneEvent, ...] = ()) -> Seen:
+    """A look that shows these at the door."""
+    found = Detections.of(Detection("person", 0.9, Box(0, 0, 1, 1)) for _ in track_ids)
+    there = replace(found, track_ids=track_ids, zones=(("door",),) * len(track_ids))
+    return replace(seen(1.0), detections=there, zone_events=events)
+
+
+def told(speech: Speech, look: Seen) -> list[tuple[str, int, float]]:
+    return [(each.kind.value, each.track_id, each.at) for each in speech.introduce(look).zone_events]
+
+
+def test_who_entered_while_nobody_heard_of_it_enters_when_it_is_spoken_of() -> None:
     speech = Speech()
-    told = speech.introduce(look).zone_events
-    assert [(each.kind.value, each.zone, each.track_id, each.at) for each in told] == [
-        ("enter", "door", 7, 1.0),
-        ("enter", "yard", 7, 1.0),
-    ]
-    assert speech.introduce(look) is look
+    left = crossing(Crossing.LEAVE, 6)  # who was never told to have entered
+    assert told(speech, inside(7, events=(left,))) == [("enter", 7, 1.0)]
+    assert told(speech, inside(7, 8, events=(crossing(Crossing.ENTER, 8),))) == [("enter", 8, 0.5)]
+    assert told(speech, inside(7, 8, events=(crossing(Crossing.DWELL, 7),))) == [("dwell", 7, 0.5)]
+    assert told(speech, inside(9, events=(crossing(Crossing.LEAVE, 7),))) == [("enter", 9, 1.0), ("leave", 7, 0.5)]
+    assert told(speech, inside(8)) == []
+
+
+def test_who_was_missed_at_first_still_enters_before_it_stays() -> None:
+    speech = Speech()
+    assert told(speech, inside()) == []
+    assert told(speech, inside(events=(crossing(Crossing.DWELL, 7),))) == []
+    assert told(speech, inside(7)) == [("enter", 7, 1.0)]
+
+
+def test_another_one_who_spoke_meanwhile_told_of_none_of_these() -> None:
+    speech = Speech()
+    told(speech, inside(7))
     speech.hush()
-    assert speech.introduce(look).zone_events == told
+    assert told(speech, inside(7)) == [("enter", 7, 1.0)]
 
 
 def test_what_is_kept_is_bounded() -> None:

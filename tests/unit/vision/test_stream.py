@@ -143,6 +143,16 @@ def test_a_picture_that_does_not_change_is_frozen():
     assert watch.stall(5 + FROZEN_AFTER) is FROZEN
 
 
+def test_what_nobody_looked_at_is_not_frozen():
+    watch = show(streaming(5), 5, 6, picture=7)
+    for at in range(7, 100):
+        watch.unit(at)
+        watch.frame(at, at)
+        assert watch.stall(at) is None
+    watch.looked(8, 100)  # it looks once in a long while, and sees another picture each time
+    assert watch.stall(100) is None
+
+
 def test_a_picture_that_is_frozen_after_another_dial_too_is_told_and_left_alone():
     watch = show(playing(), 0, FROZEN_AFTER, picture=7)
     assert watch.stall(FROZEN_AFTER) is FROZEN
