@@ -1,10 +1,13 @@
 """Finds movement by comparing pictures, cell by cell: noise and compression change pixels, things change cells."""
 
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from streamward.model.zone import Point
 from streamward.vision.zones import Zones
 
 _CELL = 8  # pixels across and down
@@ -20,9 +23,14 @@ class PictureComparer:
         self._counts: NDArray[np.bool_] | None = None
 
     def differs(self, image: NDArray[Any]) -> bool:
-        """Whether a cell that counts differs from the picture before; the first does, and one of another size."""
+        """Whether a cell that counts differs from the picture before; the first does, and one of another size.
+
+        So does one that is smaller than a cell: nobody can say that it does not.
+        """
         cells = _cells(image)
         before, self._before = self._before, cells
+        if cells.size == 0:
+            return True
         if before is None or before.shape != cells.shape:
             self._counts = self._counted(cells.shape)
             return True
@@ -31,11 +39,22 @@ class PictureComparer:
         return bool((changed & self._counts).any())
 
     def _counted(self, shape: tuple[int, ...]) -> NDArray[np.bool_]:
-        """Which cells have their middle where things count."""
+        """Which cells have their middle where things count, or an edge of such a zone in them: zones may be thin."""
         down, across = shape
-        return np.array([
+        counted = np.array([
             [self._zones.counts(((x + 0.5) / across, (y + 0.5) / down)) for x in range(across)] for y in range(down)
         ])
+        for x, y in self._edges(2 * max(shape)):
+            if not self._zones.leave_out((x, y)):
+                counted[min(int(y * down), down - 1), min(int(x * across), across - 1)] = True
+        return counted
+
+    def _edges(self, steps: int) -> Iterator[Point]:
+        """Points on the edges of the zones in which things count, so many on each."""
+        for zone in self._zones.wanted:
+            for (x, y), (x2, y2) in pairwise((*zone.corners, zone.corners[0])):
+                for step in range(steps):
+                    yield x + (x2 - x) * step / steps, y + (y2 - y) * step / steps
 
 
 def _cells(image: NDArray[Any]) -> NDArray[np.int32]:
