@@ -22,7 +22,7 @@ CREATED = {
     "site_id": "site-a", "camera_uuid": "-cam", "rtsp_url": "rtsp://ada:s3cret@192.0.2.7/a,b", "detector": "-x",
     "max_fps": 12.5, "decode": "keyframes", "do_not_process": True,
     "detect_every_n_frames": 3, "thresholds": {"=1;2": 0.3, "*": 1 / 3},
-    "zones": [{"name": "-door", "points": [[0, 0.5], [0.1, 0.5], [1 / 3, 1]], "leaves_out": True, "dwell_s": 2.5}],
+    "zones": [{"name": "-door", "points": [[0, 0.5], [0.1, 0.5], [1 / 3, 1]], "leaves_out": False, "dwell_s": 2.5}],
     "labels": {"-floor": "=2; 50%", "empty": "", "quote": '"', "who": "Änne "},
 }  # fmt: skip
 

@@ -26,7 +26,7 @@ MaxFps = Annotated[float | None, typer.Option(min=0, max=240, help="Frames a sec
 Decode = Annotated[
     str | None, typer.Option(help="What is decoded of it: all, sampled, keyframes or adaptive; none: the default.")
 ]
-Label = Annotated[list[str] | None, typer.Option(help="A label as NAME=VALUE; repeat; none: no labels.")]
+Label = Annotated[list[str] | None, typer.Option(help="A label as NAME=VALUE; repeat; replaces all; none: no labels.")]
 Enabled = Annotated[bool | None, typer.Option("--enabled/--disabled", help="Whether it should run.")]
 
 

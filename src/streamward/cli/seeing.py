@@ -9,14 +9,14 @@ import typer
 Zones = Annotated[
     str | None,
     typer.Option(
-        metavar="FILE", help="Where things count: a JSON file of zones; - is standard input; none: everywhere."
+        metavar="FILE", help="Where things count: a JSON file of all its zones; - is standard input; none: everywhere."
     ),
 ]
 Threshold = Annotated[
     list[str] | None,
     typer.Option(
         metavar="LABEL=NUMBER",
-        help="How sure to be of a label, 0 to 1, with * for all others; repeat; none: as the detector is.",
+        help="How sure to be of a label, 0 to 1, * for all others; repeat; replaces all; none: as the detector is.",
     ),
 ]
 DetectEvery = Annotated[
@@ -95,8 +95,9 @@ def _source(file: str) -> str:
 
 
 def _thresholds(given: list[str]) -> dict[str, float]:
+    from msgspec import UNSET
+
     from streamward.protocol import seeing
-    from streamward.protocol.codec import MalformedMessage, convert
 
     thresholds: dict[str, float] = {}
     for each in given:
@@ -104,10 +105,11 @@ def _thresholds(given: list[str]) -> dict[str, float]:
         if not equals or label in thresholds:
             raise typer.BadParameter("a threshold is LABEL=NUMBER, each label once", param_hint="--threshold")
         try:
-            thresholds |= convert({label: float(number)}, seeing.Thresholds)
-        except (MalformedMessage, ValueError):
-            raise typer.BadParameter(
-                f"{label}={number} must be a label of 1 to 64 characters and a number from 0 to 1",
-                param_hint="--threshold",
-            ) from None
+            thresholds[label] = float(number)
+        except ValueError:
+            raise typer.BadParameter(f"{number!r} is no number", param_hint="--threshold") from None
+    try:
+        seeing.check(UNSET, thresholds)
+    except ValueError as err:
+        raise typer.BadParameter(str(err), param_hint="--threshold") from None
     return thresholds

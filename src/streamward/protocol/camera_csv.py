@@ -123,8 +123,8 @@ def _json(name: str, cell: str) -> Any:
         return AS_JSON[name]
     try:
         return decode(cell.encode(), Any)
-    except MalformedMessage:
-        raise InvalidMessage(f"{name} must be JSON, as the API has it") from None
+    except MalformedMessage as err:
+        raise InvalidMessage(f"{name} must be JSON, as the API has it: {err}") from None
 
 
 def _labels(name: str, cell: str) -> dict[str, str]:

@@ -63,6 +63,7 @@ class Source(Message, frozen=True):
 
     def __post_init__(self) -> None:
         seeing.check_names(self.zones)
+        seeing.check_thresholds(self.thresholds)
 
 
 class Broker(Message, frozen=True):

@@ -51,6 +51,8 @@ def test_thresholds_are_labels_with_numbers():
         ),
         ([DOOR | {"points": [*TRIANGLE, [2, 0]]}], "the zone door has a point at 2, 0, outside of the picture"),
         ([DOOR, DOOR], "two zones have the name door: each needs its own$"),
+        ([DOOR | {"points": [[0, 0], [1, 1], [0, 0]]}], "the points of the zone door lie on one line"),
+        ([DOOR | {"leaves_out": True, "dwell_s": 9}], "the zone door leaves out"),
         ([{"points": TRIANGLE}], "missing required field `name`"),
         (DOOR, "Expected `array`"),
         ("[", "zones.json: .*truncated"),
@@ -68,11 +70,23 @@ def test_a_file_that_is_not_there_is_told(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "typed", [["person"], ["a=1", "a=0.5"], ["a=x"], ["a=1.5"], ["a=nan"], ["=0.5"], ["none", "a=1"]]
+    ("typed", "words"),
+    [
+        (["person"], "LABEL=NUMBER"),
+        (["a=1", "a=0.5"], "each label once"),
+        (["a=x"], "'x' is no number"),
+        (["a=1.5"], "the threshold of a is 1.5"),
+        (["a=nan"], "the threshold of a is nan"),
+        (["=0.5"], "a label has 1 to 64"),
+        (["none", "a=1"], "LABEL=NUMBER"),
+        ([f"{number}=0.5" for number in range(300)], "at most 256 thresholds, and not 300"),
+        ([f"{number:064}=0.5" for number in range(200)], "at most 8 KiB"),
+    ],
 )
-def test_a_bad_threshold_is_told(typed):
-    with pytest.raises(typer.BadParameter):
+def test_a_bad_threshold_is_told(typed, words):
+    with pytest.raises(typer.BadParameter, match=words) as told:
         seeing(None, typed, None)
+    assert told.value.param_hint == "--threshold"
 
 
 def test_standard_input_is_read_once():
