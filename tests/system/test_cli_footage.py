@@ -15,7 +15,7 @@ from tests.support.processes import run
 
 
 @contextmanager
-def a_runner(data: Path, status: int, body: bytes) -> Iterator[None]:
+def a_runner(data: Path, status: int, body: bytes, *, name: str = "runner-a") -> Iterator[None]:
     """One whose answer is always the same."""
 
     class Answer(BaseHTTPRequestHandler):
@@ -29,8 +29,8 @@ def a_runner(data: Path, status: int, body: bytes) -> Iterator[None]:
     with HTTPServer(("127.0.0.1", 0), Answer) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        data.mkdir(mode=0o700)
-        with local_door.opened(data, "runner-a", server.server_port, Secret("s")):
+        data.mkdir(mode=0o700, exist_ok=True)
+        with local_door.opened(data, name, server.server_port, Secret("s")):
             yield
         server.shutdown()
         thread.join()
@@ -41,6 +41,7 @@ def a_runner(data: Path, status: int, body: bytes) -> Iterator[None]:
     [
         (404, b"{}", 3, "cannot be shown here: its runner has nothing of it."),
         (503, b'{"error": "too many clips at once"}', 1, "cannot be shown: too many clips at once"),
+        (401, b"{}", 3, "cannot be shown here: its runner does not answer."),
         (422, b"what?", 1, "cannot be shown: its runner cannot say why"),
     ],
 )
@@ -52,3 +53,18 @@ def test_a_runner_that_gives_nothing_is_told_in_its_own_words(
     assert told in said.stderr
     assert said.returncode == code
     assert not (tmp_path / "clip.mp4").exists()
+
+
+@pytest.mark.parametrize("stale", [401, 403])
+def test_a_door_that_a_runner_left_behind_is_passed_by(tmp_path: Path, stale: int) -> None:
+    data, clip = tmp_path / "data", tmp_path / "clip.mp4"
+    with a_runner(data, stale, b"{}"), a_runner(data, 200, b"moov", name="runner-b"):
+        assert run("cameras", "clip", "cam-1", "--out", str(clip), data=data).returncode == 0
+    assert clip.read_bytes() == b"moov"
+
+
+def test_a_runner_that_has_nothing_is_told_also_if_another_lets_nobody_in(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with a_runner(data, 404, b"{}"), a_runner(data, 401, b"{}", name="runner-b"):
+        said = run("cameras", "clip", "cam-1", "--out", str(tmp_path / "clip.mp4"), data=data)
+    assert "its runner has nothing of it." in said.stderr

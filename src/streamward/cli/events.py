@@ -1,6 +1,7 @@
 """`streamward events`: what is seen and batched and happens at zones, as it happens."""
 
 import itertools
+import json
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any
@@ -48,21 +49,26 @@ def tail(
         if as_json:
             output.print_json({"id": event.id, "event": event.name, "data": event.data})
         else:
-            print(_line(event.name, event.data), flush=True)
+            print(line(event.name, event.data), flush=True)
 
 
-def _line(name: str, data: dict[str, Any]) -> str:
+def line(name: str, data: dict[str, Any]) -> str:
+    """What happened, as one line; of what nobody here knows, all that was told."""
     from streamward.cli.output import cell
 
-    if name == EventKind.BATCH:
-        at, said = (
-            data["closed_at"],
-            [data["batch_id"], f"{data['detection_count']} detections, {data['close_reason']}"],
-        )
-    elif name == EventKind.ZONE:
-        at, said = data["timestamp"], [happened(data)]
-    else:
-        at, said = data["timestamp"], [data["batch_id"], f"{data['label']} {data['confidence']:.2f}"]
+    match name:
+        case EventKind.BATCH:
+            at, said = (
+                data["closed_at"],
+                [data["batch_id"], f"{data['detection_count']} detections, {data['close_reason']}"],
+            )
+        case EventKind.ZONE:
+            at, said = data["timestamp"], [happened(data)]
+        case EventKind.NEW | EventKind.ALERT:
+            at, said = data["timestamp"], [data["batch_id"], f"{data['label']} {data['confidence']:.2f}"]
+        case _:  # a newer control plane tells more
+            whose = [data["camera_id"]] if "camera_id" in data else []
+            return "  ".join(cell(each) for each in (name, *whose, json.dumps(data)))
     return "  ".join(cell(each) for each in (_clock(at), f"{name:<15}", data["camera_id"], *said))
 
 

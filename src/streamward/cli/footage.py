@@ -14,6 +14,7 @@ from streamward.cli.failure import CommandFailed, ExitCode
 
 WITHIN = 20.0  # seconds
 _SILENT = 0  # where others have a status
+_NOT_THERE = {HTTPStatus.NOT_FOUND, HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, _SILENT}  # another may have it
 
 CameraUuid = Annotated[str, typer.Argument(metavar="CAMERA", help="The camera's id.")]
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Where to write it; - is standard output.")]
@@ -55,16 +56,23 @@ def _save(camera: str, target: str, out: Path) -> None:
     from streamward.runtime import local_door
     from streamward.settings import load
 
-    why = "no runner runs on this host"
+    heard: set[int] = set()
     for door in local_door.found(load().data):
         status, body = _asked(door.port, target, door.secret.reveal())
         if status == HTTPStatus.OK:
             _write(out, body)
             return
-        if status not in {HTTPStatus.NOT_FOUND, _SILENT}:
+        if status not in _NOT_THERE:
             raise CommandFailed(f"camera {camera} cannot be shown: {_told(body)}")
-        why = "its runner has nothing of it" if status else "its runner does not answer"
-    raise NotShown(camera, why)
+        heard.add(status)
+    raise NotShown(camera, _why(heard))
+
+
+def _why(heard: set[int]) -> str:
+    """A door that a runner left behind may lead nowhere, or to another runner that lets nobody in: it says nothing."""
+    if not heard:
+        return "no runner runs on this host"
+    return "its runner has nothing of it" if HTTPStatus.NOT_FOUND in heard else "its runner does not answer"
 
 
 def _told(body: bytes) -> str:
