@@ -100,7 +100,7 @@ def _kind(kind: Any) -> str:
     if get_origin(kind) is dict:
         return "object"
     if arguments:
-        return " or ".join(_kind(argument) for argument in arguments)
+        return " or ".join(_kind(argument) for argument in arguments if argument is not msgspec.UnsetType)
     return _WORDS.get(kind, str(getattr(kind, "__name__", kind)))
 
 

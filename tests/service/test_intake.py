@@ -73,6 +73,7 @@ async def test_what_happened_at_zones_is_stored_once_and_told_once():
         ("enter", CAMERA, 0.0),
         ("dwell", CAMERA, 30.0),
     ]
+    assert {each["event_id"] for each in bodies} == {message.message_id}
 
 
 async def test_a_frame_without_things_may_tell_who_left():
@@ -137,6 +138,17 @@ async def test_while_a_store_is_away_messages_go_back_and_come_again(part, call)
     (sealed,) = await desk.index.seal_due(TENANT, now=START + timedelta(seconds=40), limit=9)
     assert sealed.detection_ids == (1, 2, 3)
     assert len(desk.db.zone_events) == 3
+
+
+async def test_a_database_that_takes_no_zone_events_keeps_no_detection_from_its_batch():
+    desk = Desk()
+    desk.zone_events.failing = {"admit"}
+    await desk.see(0, 1, 2, zone_events=[a_crossing()])
+    with pytest.raises(StoreUnavailable):
+        await desk.take_in()
+    (sealed,) = await desk.index.seal_due(TENANT, now=START + timedelta(seconds=40), limit=9)
+    assert sealed.detection_ids == (1, 2, 3)
+    assert len(desk.waiting(events.BATCHER.name)) == 3
 
 
 def with_crossing(message: Message, right: bytes, wrong: bytes) -> Message:

@@ -43,11 +43,10 @@ class Keeper:
         """
         seen = [each for one in told for each in one.seen]
         crossed = [each for one in told for each in one.crossed]
-        admitted = await self._admitted(seen) if seen else None
-        if crossed:
+        if seen:
+            await self._batch(seen, await self._admitted(seen))
+        if crossed:  # last, so that no detection waits for a database that cannot take these
             await self._note(crossed)
-        if admitted is not None:
-            await self._batch(seen, admitted)
 
     async def _admitted(self, seen: Sequence[Seen]) -> Admitted:
         admitted = await self._parts.insight.detections.admit(seen)
@@ -131,6 +130,7 @@ def _counted_at_zones(noted: Sequence[Noted | None]) -> ZoneEventsStored:
 
 def _told_of(crossed: Crossed, noted: Noted) -> ZoneEventNew:
     return ZoneEventNew(
+        event_id=crossed.event_id,
         type=crossed.kind.value,
         zone=crossed.zone,
         camera_id=crossed.camera_id,

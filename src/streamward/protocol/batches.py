@@ -58,8 +58,13 @@ class DetectionBatch(Message, frozen=True):
 
 
 class ZoneEventNew(Message, frozen=True):
-    """Batcher: somebody entered a zone, has stayed there for as long as the zone asks, or has left it."""
+    """Batcher: somebody entered a zone, has stayed there for as long as the zone asks, or has left it.
 
+    `event_id` is the event's by which it was known. Its first three parts are camera, generation and epoch: only
+    together with these is a `track_id` unique.
+    """
+
+    event_id: str
     type: Literal["enter", "dwell", "leave"]
     zone: Id
     camera_id: Id
