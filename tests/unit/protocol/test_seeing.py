@@ -9,6 +9,7 @@ import pytest
 from streamward.leases.holder import MOST_ASKED
 from streamward.model.zone import Zone
 from streamward.protocol import seeing
+from streamward.protocol.codec import InvalidMessage, convert
 from streamward.protocol.seeing import (
     LARGEST_THRESHOLDS,
     LARGEST_ZONES,
@@ -18,7 +19,7 @@ from streamward.protocol.seeing import (
     ZoneShape,
     ZoneShapes,
 )
-from streamward.protocol.shards import SHARD_SIZE
+from streamward.protocol.shards import SHARD_SIZE, Source
 from streamward.runtime.channel import LONGEST
 from streamward.runtime.http_client import LARGEST_ANSWER
 
@@ -128,6 +129,12 @@ def test_other_labels_and_numbers_are_refused(thresholds, why):
 def test_nobody_names_endless_labels():
     with pytest.raises(ValueError, match="at most 256 thresholds, and not 257"):
         seeing.check(msgspec.UNSET, {str(number): 0.5 for number in range(MOST_THRESHOLDS + 1)})
+
+
+def test_a_shard_s_own_config_is_judged_too():
+    source = {"camera_uuid": "cam-1", "url": "rtsp://192.0.2.7/", "site_id": "s", "tenant_id": "t"}
+    with pytest.raises(InvalidMessage, match="the threshold of person is 2"):
+        convert({**source, "thresholds": {"person": 2}}, Source)
 
 
 def test_who_reads_the_api_s_description_knows_the_limits_of_thresholds():
