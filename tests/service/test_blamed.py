@@ -27,12 +27,16 @@ class Looking:
     """Tells as frames what stands on the board while it decodes."""
 
     corrupt = 3
+    holds_back = False
 
     def __init__(self, board: Board) -> None:
         self._board = board
 
     def decode(self, content: bytes, *, is_keyframe: bool) -> Iterable[Any]:
         yield from [self._board.names(), content, is_keyframe]
+
+    def rest(self) -> Iterable[Any]:
+        yield self._board.names()
 
 
 class Silent:
@@ -87,5 +91,7 @@ def test_the_camera_is_named_while_it_is_decoded():
     decoder = BlamedDecoder(Looking(theirs), CameraId("cam-1"), board=ours)
     taken = [(frame, theirs.names()) for frame in decoder.decode(b"unit", is_keyframe=True)]
     assert taken == [(["cam-1"], ["cam-1"]), (b"unit", ["cam-1"]), (True, ["cam-1"])]
+    rest: list[Any] = list(decoder.rest())
+    assert rest == [["cam-1"]]
     assert theirs.names() == []
-    assert decoder.corrupt == 3
+    assert (decoder.corrupt, decoder.holds_back) == (3, False)

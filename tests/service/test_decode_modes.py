@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from streamward.drivers.decoder import Decoder
@@ -19,11 +20,14 @@ from streamward.runner.looking import Looking
 from streamward.runner.pipeline import Pipeline
 from streamward.runtime.clock import SystemClock
 from streamward.vision.decoding import NumberedUnit, Order
+from streamward.vision.detections import NOTHING, Detections
+from streamward.vision.detector import Size
 from streamward.vision.lane import ArrivedUnit
 from streamward.vision.sampling import Sampler
 from streamward.vision.watchdog import Seen
 from streamward.vision.zones import Zones
 from tests.support.news import News
+from tests.support.videos import a_reordered_video
 
 FPS, GROUP, LOOP = 25, 50, 500
 BELOW_THE_CLOCK = Zones((Zone(name="clock", corners=((0, 0), (1, 0), (1, 0.2), (0, 0.2)), leaves_out=True),))
@@ -181,3 +185,63 @@ async def test_keyframes_are_all_that_is_decoded_if_nobody_wants_more():
     told, given = await watched(visit(50, 200), DecodeMode.KEYFRAMES)
     assert given == 4
     assert set(told.seen) <= {1, 51, 101, 151}
+
+
+class Brightness:
+    """A detector that sees how bright it is."""
+
+    size = Size(16, 16)
+    keeps_shape = False
+
+    def __init__(self) -> None:
+        self.seen: list[int] = []
+
+    def detect(self, image: Any) -> Detections:
+        self.seen.append(round(float(image.mean()) / 10) * 10)
+        return NOTHING
+
+
+def grey(*levels: int) -> list[ArrivedUnit]:
+    """A second of each brightness, with a keyframe in each and B-frames between them."""
+    pictures = [np.full((96, 128, 3), level, np.uint8) for level in levels for _ in range(10)]
+    return a_reordered_video(pictures, gop=10)
+
+
+async def brightnesses(units: list[ArrivedUnit], mode: DecodeMode) -> tuple[list[int], int]:
+    """What is seen of a camera; and how many units were decoded."""
+    told, decoder, detector = Watched(), CountedDecoder(), Brightness()
+    pipeline = Pipeline(told, clock=SystemClock())
+    looking = Looking(
+        sampler=Sampler(max_fps=2 if mode is DecodeMode.SAMPLED else None),
+        detector=detector,
+        mode=mode,
+        compare=PictureComparer,
+    )
+    pipeline.add(CameraId("cam-1"), decoder, looking)
+    held_back = 3  # at most: they are put in, and do not come out
+    for number, unit in enumerate(units, 1):
+        pipeline.offer(CameraId("cam-1"), unit)
+        keys = len([each for each in units[:number] if each.is_keyframe])
+        if mode is DecodeMode.KEYFRAMES:
+            await told.news.until(lambda wanted=keys: len(detector.seen) == wanted)  # type: ignore[misc]
+        elif unit.is_keyframe and number > 1:
+            await told.until(number - held_back)
+    await told.until(len(units) - held_back)
+    await pipeline.close()
+    return detector.seen, decoder.given
+
+
+async def test_keyframes_show_their_own_pictures_where_others_are_shown_before_they_are_sent():
+    assert await brightnesses(grey(40, 80, 120, 160, 200), DecodeMode.KEYFRAMES) == ([40, 80, 120, 160, 200], 5)
+
+
+async def test_adaptive_wakes_by_the_first_keyframe_that_differs_where_pictures_are_reordered():
+    _, still = await brightnesses(grey(*[40] * 13), DecodeMode.ADAPTIVE)
+    _, moved = await brightnesses(grey(*[40] * 12, 200), DecodeMode.ADAPTIVE)
+    assert still < 100
+    assert moved == still + 10 + 1 + 9  # the group before the last keyframe, that itself again, and what follows it
+
+
+async def test_sampled_decodes_all_of_a_camera_whose_pictures_are_reordered():
+    _, given = await brightnesses(grey(40, 80, 120), DecodeMode.SAMPLED)
+    assert given == 30

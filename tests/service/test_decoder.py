@@ -14,7 +14,7 @@ from streamward.drivers.hardware import NAMES, AvDevice, Hardware, HardwareUnusa
 from streamward.model.video import HardwareDecoding, SkipLoopFilter, VideoCodec
 from streamward.vision.decoding import MOST_KEPT
 from streamward.vision.lane import ArrivedUnit
-from tests.support.videos import a_video
+from tests.support.videos import a_reordered_video, a_video
 
 
 def moving(count: int) -> list[NDArray[np.uint8]]:
@@ -52,6 +52,13 @@ class FailingContext:
     def __init__(self, codec: VideoCodec, *, after: int) -> None:
         self._context: Any = av.CodecContext.create(NAMES[codec], "r")
         self._left = after
+
+    @property
+    def has_b_frames(self) -> bool:
+        return bool(self._context.has_b_frames)
+
+    def flush_buffers(self) -> None:
+        self._context.flush_buffers()
 
     def decode(self, packet: Any) -> list[av.VideoFrame]:
         if self._left == 0:
@@ -149,3 +156,63 @@ def test_a_device_that_works_is_all_that_decodes():
     decoder = Decoder(VideoCodec.H264, hardware=on(Card(100), told))
     assert sums(decoded(decoder, units)) == sums(decoded(Decoder(VideoCodec.H264), units))
     assert not told
+
+
+LEVELS = (40, 80, 120, 160, 200)
+
+
+def steps() -> list[NDArray[np.uint8]]:
+    """Five groups of five pictures, each brighter than the one before."""
+    return [np.full((96, 128, 3), level, np.uint8) for level in LEVELS for _ in range(5)]
+
+
+def levels(frames: list[DecodedFrame]) -> list[int]:
+    return [round(float(frame.fitted(frame.size).mean()) / 10) * 10 for frame in frames]
+
+
+@pytest.mark.parametrize("after", [None, 0, 2, 100])
+@pytest.mark.parametrize("codec", VideoCodec)
+def test_a_keyframe_that_is_decoded_alone_gives_its_own_picture_where_others_are_shown_before(codec, after):
+    decoder = Decoder(codec, hardware=on(Card(after), Told()))
+    keys = [unit for unit in a_reordered_video(steps(), codec=codec) if unit.is_keyframe]
+    assert len(keys) == len(LEVELS)
+    assert levels([[*decoded(decoder, [key]), *decoder.rest()][-1] for key in keys]) == [*LEVELS]
+    assert decoder.holds_back
+
+
+@pytest.mark.parametrize("after", [None, 2, 3])
+def test_what_follows_a_keyframe_that_was_decoded_alone_is_decoded_like_after_any_other(after):
+    units = a_reordered_video(moving(10), gop=10)
+    every = sums([*decoded(whole := Decoder(VideoCodec.H264), units), *whole.rest()])
+    decoder = Decoder(VideoCodec.H264, hardware=on(Card(after), Told()))
+    alone = [*decoded(decoder, units[:1]), *decoder.rest()]
+    assert sums(alone) == every[:1]
+    assert sums([*decoded(decoder, units[1:]), *decoder.rest()])[-8:] == every[-8:]
+    assert decoder.corrupt == 0
+
+
+def test_a_camera_that_sends_pictures_as_they_are_shown_has_none_held_back():
+    decoder, units = Decoder(VideoCodec.H264), a_video(moving(6))
+    assert not list(decoder.rest())
+    assert len(decoded(decoder, units[:3])) == 3
+    assert not decoder.holds_back
+    assert not list(decoder.rest())
+    assert len(decoded(decoder, units[3:])) == 3
+
+
+def test_a_device_that_cannot_give_what_it_holds_back_is_followed_by_the_processor():
+    units, told = a_reordered_video(steps()), Told()
+    decoder = Decoder(VideoCodec.H264, hardware=on(Card(1), told))
+    assert levels([*decoded(decoder, units[:1]), *decoder.rest()]) == [40]
+    assert levels([*decoded(decoder, units[5:6]), *decoder.rest()]) == [80]
+    assert (decoder.corrupt, decoder.is_waiting, len(told)) == (0, False, 1)
+
+
+def test_after_a_keyframe_that_is_too_large_to_keep_the_processor_begins_with_the_next():
+    units, told = a_reordered_video(steps()), Told()
+    filler = b"\0\0\0\1\x0c" + b"\xff" * MOST_KEPT
+    decoder = Decoder(VideoCodec.H264, hardware=on(Card(1), told))
+    large = replace(units[0], content=units[0].content + filler)
+    assert [*decoded(decoder, [large]), *decoder.rest()] == []
+    assert levels([*decoded(decoder, units[1:6]), *decoder.rest()]) == [80]
+    assert (decoder.corrupt, len(told)) == (0, 1)

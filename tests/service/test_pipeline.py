@@ -107,6 +107,7 @@ class BrokenDecoder:
     """A decoder that fails in a way that nobody foresaw, and then works."""
 
     corrupt = 0
+    holds_back = False
 
     def __init__(self) -> None:
         self._decoder = Decoder(VideoCodec.H264)
@@ -117,6 +118,9 @@ class BrokenDecoder:
             self._is_first = False
             raise MemoryError
         return self._decoder.decode(content, is_keyframe=is_keyframe)
+
+    def rest(self) -> Any:
+        return self._decoder.rest()
 
 
 async def test_what_was_true_of_a_frame_is_what_was_seen_in_it():

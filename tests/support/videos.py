@@ -45,9 +45,26 @@ def a_video(
     encoder.pix_fmt, encoder.framerate, encoder.time_base = form, Fraction(FPS), Fraction(1, FPS)
     encoder.gop_size, encoder.max_b_frames, encoder.thread_count = gop, 0, 1
     encoder.options = {"preset": preset, "tune": "zerolatency", **options}
+    return _encoded(encoder, pictures, begins_at)
+
+
+def a_reordered_video(
+    pictures: list[NDArray[np.uint8]], *, codec: VideoCodec = VideoCodec.H264, gop: int = 5
+) -> list[ArrivedUnit]:
+    """The same with B-frames: two of three pictures refer to one that is shown after them, and sent before."""
+    name, options = _ENCODERS[codec]
+    encoder: Any = av.CodecContext.create(name, "w")
+    encoder.height, encoder.width = pictures[0].shape[:2]
+    encoder.pix_fmt, encoder.framerate, encoder.time_base = "yuv420p", Fraction(FPS), Fraction(1, FPS)
+    encoder.gop_size, encoder.max_b_frames, encoder.thread_count = gop, 2, 1
+    encoder.options = {"preset": "ultrafast", **options}
+    return _encoded(encoder, pictures, 0.0)
+
+
+def _encoded(encoder: Any, pictures: list[NDArray[np.uint8]], begins_at: float) -> list[ArrivedUnit]:
     packets = []
     for number, picture in enumerate(pictures):
-        frame = av.VideoFrame.from_ndarray(picture, format="rgb24").reformat(format=form)
+        frame = av.VideoFrame.from_ndarray(picture, format="rgb24").reformat(format=encoder.pix_fmt)
         frame.pts, frame.time_base = number, encoder.time_base
         packets += encoder.encode(frame)
     packets += encoder.encode(None)

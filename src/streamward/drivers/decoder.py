@@ -74,6 +74,9 @@ class Decoder:
 
     With hardware it begins there; once that fails, the processor goes on with the picture in hand, for which it decodes
     what came since the keyframe once more. If that was too much to keep, it waits for the next.
+
+    Where pictures are shown in another order than they are sent in (B-frames), it holds back as many as others may be
+    shown before, and a unit gives the picture of an earlier one.
     """
 
     def __init__(
@@ -85,8 +88,15 @@ class Decoder:
         self._skip = skip
         self._hardware = hardware  # until it fails
         self._group = _Group()
+        self._latest = b""
+        self._drained: bytes | None = None  # a keyframe that what comes next refers to, and which was forgotten
         self._context: Context | None = None  # opened where it is used: some devices take their time
         self._reformatter = VideoReformatter()  # kept: its tables cost as much as the scaling of a frame
+
+    @property
+    def holds_back(self) -> bool:
+        """Whether pictures come out later than they are put in."""
+        return self._context is not None and self._context.has_b_frames
 
     def decode(self, content: bytes, *, is_keyframe: bool) -> Iterator[DecodedFrame]:
         """The frames that one access unit gives: mostly one, none while it waits for a keyframe.
@@ -98,12 +108,45 @@ class Decoder:
         try:
             frames = self._frames(content, is_keyframe=is_keyframe)
         except FFmpegError as error:
-            self.is_waiting = True
-            self._context = None
+            self._give_up()
             if is_keyframe:
                 _judge(self.codec, content, error)
             self.corrupt += 1
             return
+        yield from self._shown(frames)
+
+    def rest(self) -> Iterator[DecodedFrame]:
+        """The frames that it holds back, if it does: after a keyframe, the last of them is the keyframe's own.
+
+        A keyframe alone would come out after others like it, which are seconds apart.
+        """
+        if self._context is None or not self.holds_back:
+            return
+        try:
+            frames = self._held_back(self._context)
+        except FFmpegError:
+            self._give_up()
+            self.corrupt += 1
+            return
+        self._drained = self._latest
+        yield from self._shown(frames)
+
+    def _held_back(self, context: Context) -> list[av.VideoFrame]:
+        try:
+            return _drained(context)
+        except FFmpegError as error:
+            if self._hardware is None:
+                raise
+            self._hardware.failed(self.codec, error)
+            frames = self._taken_over()
+            assert self._context is not None
+            return [*frames, *_drained(self._context)]
+
+    def _give_up(self) -> None:
+        self.is_waiting = True
+        self._context = None
+
+    def _shown(self, frames: list[av.VideoFrame]) -> Iterator[DecodedFrame]:
         self.corrupt += any(frame.is_corrupt for frame in frames)  # it is shown with what could be made of it
         for frame in frames:
             yield DecodedFrame(frame, self._reformatter)
@@ -112,11 +155,13 @@ class Decoder:
         if self._context is None:
             self._context = self._opened()
         self.is_waiting = False
+        drained, self._drained, self._latest = self._drained, None, content
+        units = [content] if is_keyframe or drained is None else [drained, content]
         if self._hardware is None:
-            return self._context.decode(av.Packet(content))
+            return _decoded(self._context, units)
         self._group.add(content, is_keyframe=is_keyframe)
         try:
-            return self._context.decode(av.Packet(content))
+            return _decoded(self._context, units)
         except FFmpegError as error:
             self._hardware.failed(self.codec, error)
             return self._taken_over()
@@ -144,6 +189,16 @@ def decoder_for(
 ) -> Decoder | NullDecoder:
     """A decoder of that codec; None: of pictures that are empty."""
     return NullDecoder() if codec is None else Decoder(codec, skip=skip, hardware=hardware)
+
+
+def _decoded(context: Context, units: list[bytes]) -> list[av.VideoFrame]:
+    return [frame for content in units for frame in context.decode(av.Packet(content))]
+
+
+def _drained(context: Context) -> list[av.VideoFrame]:
+    frames = context.decode(None)
+    context.flush_buffers()
+    return frames
 
 
 def _context(codec: VideoCodec, skip: SkipLoopFilter) -> av.VideoCodecContext:

@@ -38,8 +38,17 @@ class HardwareUnusable(StreamwardError):
 class Context(Protocol):
     """A decoder that was opened."""
 
-    def decode(self, packet: "av.Packet[Any]") -> list[av.VideoFrame]:
-        """The pictures that one access unit gives; raises FFmpegError."""
+    @property
+    def has_b_frames(self) -> bool:
+        """Whether pictures are held back, as others may be shown before."""
+        ...
+
+    def decode(self, packet: "av.Packet[Any] | None") -> list[av.VideoFrame]:
+        """The pictures that one access unit gives; None: all that were held back. Raises FFmpegError."""
+        ...
+
+    def flush_buffers(self) -> None:
+        """Forgets all pictures: it begins anew with a keyframe."""
         ...
 
 

@@ -55,9 +55,13 @@ class NullDecoder:
     """Has nothing to do."""
 
     corrupt = 0
+    holds_back = False
 
     def decode(self, content: bytes, *, is_keyframe: bool) -> Iterator[NullFrame]:  # noqa: ARG002 - as for others
         yield NullFrame(content)
+
+    def rest(self) -> Iterator[NullFrame]:
+        yield from ()
 
 
 class NullDetector:

@@ -19,6 +19,14 @@ class BlamedDecoder:
     def corrupt(self) -> int:
         return self._decoder.corrupt
 
+    @property
+    def holds_back(self) -> bool:
+        return self._decoder.holds_back
+
     def decode(self, content: bytes, *, is_keyframe: bool) -> Iterable[Frame]:
         with self._board.doing(self._camera_id):
             yield from self._decoder.decode(content, is_keyframe=is_keyframe)
+
+    def rest(self) -> Iterable[Frame]:
+        with self._board.doing(self._camera_id):
+            yield from self._decoder.rest()

@@ -59,7 +59,13 @@ class FrameDecoder(Protocol):
         """Units that could not be read, or only in part."""
         ...
 
+    @property
+    def holds_back(self) -> bool:
+        """Whether pictures come out later than they are put in: they are shown in another order."""
+        ...
+
     def decode(self, content: bytes, *, is_keyframe: bool) -> Iterable[Frame]: ...
+    def rest(self) -> Iterable[Frame]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,12 +102,16 @@ class _Connection:
         self.latest: _Decoded | None = None
         self.told = 0  # the newest frame of which the watchdog knows
 
-    def decoded(self, numbered: NumberedUnit) -> _Decoded | None:
+    def decoded(self, order: Order) -> _Decoded | None:
         """The last frame that a unit gives; what was decoded last is not decoded again."""
-        if self.latest is None or self.latest.unit is not numbered:
-            unit = numbered.unit
+        if self.latest is None or self.latest.unit is not order.unit:
+            unit = order.unit.unit
             frames = deque(self.decoder.decode(unit.content, is_keyframe=unit.is_keyframe), maxlen=1)
-            self.latest = _Decoded(numbered, frames[-1]) if frames else None
+            if order.is_alone:
+                frames.extend(self.decoder.rest())
+            if self.decoder.holds_back:
+                self.chooser.reordered()
+            self.latest = _Decoded(order.unit, frames[-1]) if frames else None
         return self.latest
 
     def differs(self, decoded: _Decoded | None, detector: Detector) -> bool:
@@ -280,7 +290,7 @@ class Pipeline:
 
     def _follow(self, track: _Track, connection: _Connection, orders: Iterable[Order], came: NumberedUnit) -> None:
         for order in orders:
-            decoded = connection.decoded(order.unit)
+            decoded = connection.decoded(order)
             if order.unit is came and decoded is not None:
                 self._came(track, connection, came)
             if order.is_judged:

@@ -11,6 +11,10 @@ frame stands out by its size, or if a keyframe's picture differs from the one be
 start, so that the first frame that is looked at is the first in which something moved. A camera that is loud
 (`vision.packets`) is decoded whole: nothing is missed there, and nothing saved.
 
+A decoder holds pictures back where they are shown in another order than they are sent in (B-frames). Of a keyframe that
+is decoded alone it is asked for all that it has, or it would show one that is groups old. For `sampled`, which leaves
+out what it can, such a camera is decoded whole.
+
 What was not decoded is no lost frame: it is counted like any other.
 """
 
@@ -42,6 +46,7 @@ class Order:
 
     unit: NumberedUnit
     is_shown: bool = False  # to the detector; otherwise later ones need it
+    is_alone: bool = False  # what is decoded next may be another keyframe: its picture is not waited for
     is_judged: bool = False  # its picture is compared, and `judged` says what is done with it
     is_overdue: bool = False  # it waits until it was looked at: a newer one does not take its place
 
@@ -69,6 +74,10 @@ class Chooser(Protocol):
         """Whether something moved in a frame that is shown."""
         ...
 
+    def reordered(self) -> None:
+        """The camera's pictures are shown in another order than they are sent in."""
+        ...
+
 
 def chooser(mode: DecodeMode, sampler: Sampler) -> Chooser:
     """One for a connection that begins."""
@@ -94,6 +103,8 @@ class _Sampled:
 
     def looked(self, arrived_at: float, *, is_moving: bool) -> None: ...
 
+    def reordered(self) -> None: ...
+
     def _wants(self, unit: NumberedUnit) -> bool:
         self.sampler, is_wanted = self.sampler.admit(unit.unit.arrived_at)
         return is_wanted
@@ -112,7 +123,7 @@ class KeyUnits(_Sampled):
     """Keyframes only; even those are decoded only to be looked at."""
 
     def next(self, unit: NumberedUnit) -> Sequence[Order]:
-        return (Order(unit, is_shown=True),) if unit.unit.is_keyframe and self._wants(unit) else ()
+        return (Order(unit, is_shown=True, is_alone=True),) if unit.unit.is_keyframe and self._wants(unit) else ()
 
 
 @dataclass(slots=True)
@@ -121,22 +132,27 @@ class NeededUnits(_Sampled):
 
     _waiting: list[NumberedUnit] = field(default_factory=list)
     _bytes: int = 0
+    _is_whole: bool = False  # a picture comes out only after others were put in
 
     def next(self, unit: NumberedUnit) -> Sequence[Order]:
+        if self._is_whole:
+            return (*self._due(), Order(unit, is_shown=self._wants(unit)))
         if unit.unit.is_keyframe:
             self._forget()
         if not self._wants(unit):
             return self._put_off(unit)
-        orders = (*map(Order, self._waiting), Order(unit, is_shown=True))
-        self._forget()
-        return orders
+        return (*self._due(), Order(unit, is_shown=True))
+
+    def reordered(self) -> None:
+        self._is_whole = True
 
     def _put_off(self, unit: NumberedUnit) -> Sequence[Order]:
         if not unit.unit.is_disposable:
             self._waiting.append(unit)
             self._bytes += len(unit.unit.content)
-        if self._bytes <= MOST_KEPT:
-            return ()
+        return () if self._bytes <= MOST_KEPT else self._due()
+
+    def _due(self) -> Sequence[Order]:
         orders = tuple(map(Order, self._waiting))
         self._forget()
         return orders
@@ -194,7 +210,7 @@ class MovingUnits(_Sampled):
         if self._is_awake:
             return (Order(key, is_shown=self._wants(key)),)
         self._missed, self._group, self._bytes = self._group, [key], len(key.unit.content)
-        return (Order(key, is_judged=True),)
+        return (Order(key, is_alone=True, is_judged=True),)
 
     def _go_on(self, unit: NumberedUnit) -> Sequence[Order]:
         size = len(unit.unit.content)

@@ -198,3 +198,36 @@ def test_who_compares_nothing_does_nothing_about_movement(mode):
     choice = chooser(mode, Sampler())
     choice.looked(0.0, is_moving=True)
     assert not choice.judged(is_moving=True)
+
+
+def test_a_keyframe_whose_followers_may_not_be_decoded_is_alone():
+    def alone(choice: Chooser, count: int) -> list[int]:
+        units = [ArrivedUnit(content=b"", is_keyframe=at % 4 == 0, arrived_at=float(at)) for at in range(count)]
+        orders = [order for at, unit in enumerate(units) for order in choice.next(NumberedUnit(at, unit))]
+        return [order.unit.number for order in orders if order.is_alone]
+
+    assert alone(chooser(DecodeMode.KEYFRAMES, Sampler()), 9) == [0, 4, 8]
+    assert alone(chooser(DecodeMode.ALL, Sampler()), 9) == []
+    assert alone(chooser(DecodeMode.SAMPLED, Sampler()), 9) == []
+    told = still()
+    [order] = told.choice.next(NumberedUnit(224, ArrivedUnit(content=b"", is_keyframe=True, arrived_at=7.0)))
+    assert order.is_alone
+    assert order.is_judged
+
+
+def test_sampled_decodes_everything_of_a_camera_whose_pictures_are_shown_in_another_order():
+    told = story(DecodeMode.SAMPLED)
+    told.send(10, is_disposable=True)
+    told.choice.reordered()
+    told.send(54, is_disposable=True)
+    assert told.decoded == [0, 4, 8, *range(10, 64)]
+    assert told.shown == list(range(0, 64, 4))
+
+
+@pytest.mark.parametrize("mode", [DecodeMode.ALL, DecodeMode.KEYFRAMES, DecodeMode.ADAPTIVE])
+def test_the_other_modes_do_not_mind_in_which_order_pictures_are_shown(mode):
+    told, minded = story(mode), story(mode)
+    minded.choice.reordered()
+    for each in (told, minded):
+        each.send(64)
+    assert told == minded
