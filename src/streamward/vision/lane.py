@@ -4,7 +4,11 @@
 
 Nobody waits for the next: the reader drops what the decoder cannot take, from a keyframe on, and the decoder replaces
 the frame that nobody has looked at yet (DROP_OLDEST, EAGER). What was decoded only because something moved later is
-overdue: a few of those wait their turn. What was dropped is counted.
+overdue: a few of those wait their turn, and of more the oldest give way. What was dropped is counted.
+
+Guaranteed: frames are looked at in the order in which they were shown; and whoever asks for a turn whenever `show` or
+`show_overdue` says so has asked for as many as frames wait. After `clear` and `miss` there may be turns for which
+nothing waits, but never a frame without its turn.
 """
 
 from collections import deque
@@ -12,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 MOST_UNITS = 150  # that wait to be decoded: a few seconds
-MOST_OVERDUE = 16  # frames
+MOST_FRAMES = 16  # that wait to be looked at: what is overdue, and the newest
 
 F = TypeVar("F")
 
@@ -60,19 +64,22 @@ class Lane(Generic[F]):
         return self._units.popleft() if self._units else None
 
     def show(self, frame: F) -> bool:
-        """The decoder has a frame that is to be looked at; returns whether none waited for that already."""
+        """The decoder has a frame that is to be looked at; returns whether it needs a turn of its own."""
         is_first = self._newest is None
         self.dropped_frames += not is_first
         self._newest = frame
-        return is_first
+        return is_first and self._needs_turn()
 
     def show_overdue(self, frame: F) -> bool:
-        """The decoder has a frame that must not give way to newer ones; returns whether there was room."""
-        if len(self._overdue) >= MOST_OVERDUE:
-            self.dropped_frames += 1
-            return False
+        """The decoder has a frame that must not give way to the next; returns whether it needs a turn of its own.
+
+        The newest so far, of the same group, is older: it has to be looked at before.
+        """
+        if self._newest is not None:
+            self._overdue.append(self._newest)
+            self._newest = None
         self._overdue.append(frame)
-        return True
+        return self._needs_turn()
 
     def look(self) -> F | None:
         """The detector fetches what is overdue, and then the newest frame."""
@@ -81,9 +88,28 @@ class Lane(Generic[F]):
         frame, self._newest = self._newest, None
         return frame
 
+    def miss(self) -> None:
+        """Drops what waits to be looked at: who was to do it does not come."""
+        self.dropped_frames += self._waiting
+        self._newest = None
+        self._overdue.clear()
+
     def clear(self) -> None:
         """Forgets what waits: the connection is new."""
         self._units.clear()
         self._newest = None
         self._overdue.clear()
         self._is_skipping = False
+
+    @property
+    def _waiting(self) -> int:
+        """As many frames wait, and as many turns were asked for."""
+        return len(self._overdue) + (self._newest is not None)
+
+    def _needs_turn(self) -> bool:
+        """Whether there was room for one more; else the oldest gives way, and leaves it its turn."""
+        if self._waiting <= MOST_FRAMES:
+            return True
+        self._overdue.popleft()
+        self.dropped_frames += 1
+        return False
