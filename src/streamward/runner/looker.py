@@ -14,6 +14,7 @@ from queue import SimpleQueue
 from typing import Generic, TypeVar
 
 from streamward.model.ids import CameraId
+from streamward.vision.detector import Detector
 from streamward.vision.patience import Eye, Look, allowed
 
 T = TypeVar("T")
@@ -26,7 +27,9 @@ class Looker(Generic[T]):
         self._work = work
         self._turns: SimpleQueue[T | None] = SimpleQueue()
         self._lock = threading.Lock()
+        self._is_left = False
         self._look: Look | None = None
+        self._detector: Detector | None = None  # of which the rest is known
         self._slowest: float | None = None
         self._answered: set[CameraId] = set()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -51,9 +54,11 @@ class Looker(Generic[T]):
         """Somebody is to be looked at."""
         self._turns.put(whose)
 
-    def begin(self, camera_id: CameraId) -> None:
-        """The detector is entered."""
+    def begin(self, camera_id: CameraId, detector: Detector) -> None:
+        """The detector is entered, or another version of it: how that one does is not known yet."""
         with self._lock:
+            if detector is not self._detector:
+                self._detector, self._slowest, self._answered = detector, None, set()
             self._look = Look(camera_id=camera_id, lasts=0.0, allowed=allowed(self._slowest))
 
     def end(self, took: float) -> bool:
@@ -74,15 +79,18 @@ class Looker(Generic[T]):
             self._look = replace(self._look, lasts=self._look.lasts + seconds)
             return self._look if self._look.is_given_up and not was_stuck else None
 
-    def close(self) -> None:
-        """No more turns."""
-        self._turns.put(None)
+    def leave(self) -> bool:
+        """If it is stuck, it takes no more turns when it comes back; returns whether it is."""
+        with self._lock:
+            self._is_left = self.stuck is not None
+            return self._is_left
 
-    def join(self, within: float) -> None:
-        """Waits until it has ended; one that is stuck is left behind."""
+    def close(self, within: float) -> None:
+        """No more turns; waits until it has ended, but one that is stuck is left behind."""
+        self._turns.put(None)
         if self.stuck is None:
             self._thread.join(within)
 
     def _run(self) -> None:
-        while (whose := self._turns.get()) is not None:
+        while not self._is_left and (whose := self._turns.get()) is not None:
             self._work(self, whose)

@@ -32,7 +32,7 @@ from streamward.runtime.blame import Board
 from streamward.runtime.clock import Clock
 from streamward.vision.decoding import NumberedUnit, Order
 from streamward.vision.detections import Detections
-from streamward.vision.detector import Detector, Size, enlarged, least_sure, shown_size
+from streamward.vision.detector import Detector, Size, enlarged, for_camera, least_sure, shown_size
 from streamward.vision.lane import ArrivedUnit, Lane
 from streamward.vision.patience import Hopeless, judge
 from streamward.vision.sight import Sight
@@ -76,6 +76,7 @@ class _Shown:
     size: Size
     sent: Size
     detector: Detector  # which it was made to measure for
+    kind: Detector  # whose thread that shares
 
 
 @dataclass(slots=True)
@@ -127,20 +128,35 @@ class _Track:
         self.looking = looking
         self.looker = looker
         self.detector = looking.detector  # until it is swapped
+        self.kind = looking.kind or looking.detector
         self.sight = Sight(looking.zones, looking.thresholds)  # outlives connections: who stands still is the same
         self.lane: Lane[_Shown] = Lane()
         self.lock = threading.Lock()
         self.is_decoding = False
         self.frames = 0
-        self.since = 0  # the last frame that was meant for a detector that is stuck
         self.connection = _Connection(decoder, looking)
 
-    def swap(self, detector: Detector, looker: "Looker[_Track]") -> None:
-        """Another detector; what waits for one that is stuck, it does not see."""
-        self.detector = detector
-        if looker is not self.looker:
-            self.looker, self.since = looker, self.frames
-            looker.turn(self)  # the one that was asked for elsewhere may never come
+    def swap(self, kind: Detector, looker: "Looker[_Track]") -> None:
+        """Another detector from the next frame on; what waits for one that is stuck, nobody sees."""
+        detector = for_camera(kind)
+        with self.lock:
+            self.kind, self.detector = kind, detector
+            if looker is not self.looker:
+                self.looker = looker
+                self.lane.miss()  # the turns for it were asked for elsewhere, and may never come
+
+    def shown(self, decoded: _Decoded) -> _Shown:
+        """What its detector is shown of a picture."""
+        unit, detector, kind = decoded.unit, self.detector, self.kind
+        return _Shown(
+            frame=unit.number,
+            arrived_at=unit.unit.arrived_at,
+            image=decoded.fitted(detector),
+            size=shown_size(detector, decoded.frame.size),
+            sent=decoded.frame.size,
+            detector=detector,
+            kind=kind,
+        )
 
     def restart(self, decoder: FrameDecoder) -> None:
         """Another connection: what waits is of no use, and frames are counted on."""
@@ -192,12 +208,10 @@ class Pipeline:
         """
         looker = self._looker(old)
         self._lookers = [each for each in self._lookers if each[0] is not old]
-        if looker.stuck is None:
+        if not looker.leave():
             self._lookers.append((new, looker))
-        else:
-            looker.close()  # when it comes back
         for track in list(self._tracks.values()):
-            if track.detector is old:
+            if track.kind is old:
                 track.swap(new, self._looker(new))
 
     def drop(self, camera_id: CameraId) -> None:
@@ -227,7 +241,7 @@ class Pipeline:
         passed, self._waited_at = min(now - self._waited_at, _MOST_PASSED), now
         cameras: dict[Looker[_Track], list[CameraId]] = {looker: [] for _, looker in self._lookers}
         for track in self._tracks.values():
-            cameras[track.looker].append(track.camera_id)
+            cameras.setdefault(track.looker, []).append(track.camera_id)
         for looker in cameras:
             if (look := looker.waited(passed)) is not None:
                 self._failed(look.camera_id, f"the detector has not answered for {look.allowed:.0f} s")
@@ -238,12 +252,9 @@ class Pipeline:
         self._is_open = False
         for _ in self._threads:
             self._to_decode.put(None)
-        lookers = {looker for _, looker in self._lookers}
-        for looker in lookers:
-            looker.close()
         for thread in self._threads:
             await asyncio.to_thread(thread.join)
-        await asyncio.gather(*(asyncio.to_thread(looker.join, _CLOSED_WITHIN) for looker in lookers))
+        await asyncio.gather(*(asyncio.to_thread(looker.close, _CLOSED_WITHIN) for _, looker in self._lookers))
         self._mailbox.close()
 
     def _looker(self, detector: Detector) -> Looker[_Track]:
@@ -309,34 +320,29 @@ class Pipeline:
             self._mailbox.post(self._watchdog.on_frame_decoded, track.camera_id, came.unit.arrived_at)
 
     def _show(self, track: _Track, decoded: _Decoded, *, is_overdue: bool) -> None:
-        unit, detector = decoded.unit, track.detector
-        shown = _Shown(
-            frame=unit.number,
-            arrived_at=unit.unit.arrived_at,
-            image=decoded.fitted(detector),
-            size=shown_size(detector, decoded.frame.size),
-            sent=decoded.frame.size,
-            detector=detector,
-        )
+        shown = track.shown(decoded)
         with track.lock:
-            is_first = track.lane.show_overdue(shown) if is_overdue else track.lane.show(shown)
-        if (stuck := track.looker.stuck) is not None:
+            if shown.detector is not track.detector:  # swapped meanwhile: the old one may be stuck
+                shown = track.shown(decoded)
+            needs_turn = track.lane.show_overdue(shown) if is_overdue else track.lane.show(shown)
+            looker = track.looker
+        if (stuck := looker.stuck) is not None:
             self._failed(track.camera_id, f"the detector is still busy with a picture of {stuck.camera_id}")
-        if is_first:
-            track.looker.turn(track)
+        if needs_turn:
+            looker.turn(track)
 
     def _look(self, looker: Looker[_Track], track: _Track) -> None:
         """One turn, in the thread of the track's detector; what comes back too late is not told."""
-        if looker is not track.looker or not self._is_running(track):
+        if not self._is_running(track):
             return
         with track.lock:
-            shown = track.lane.look()
-        if shown is None or shown.frame <= track.since:
+            shown = track.lane.look() if looker is track.looker else None
+        if shown is None:
             return
         frame = ShownFrame(camera_id=track.camera_id, frame=shown.frame, arrived_at=shown.arrived_at)
         self._mailbox.post(self._watchdog.on_model_inference_started, frame)
         began = self._clock.boot()
-        looker.begin(track.camera_id)
+        looker.begin(track.camera_id, shown.kind)
         with contextlib.nullcontext() if self._board is None else self._board.doing(track.camera_id, is_look=True):
             found = _looked_at(shown)
         took = self._clock.boot() - began
