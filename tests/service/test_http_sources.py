@@ -16,12 +16,6 @@ SOURCE = {
     "username": "ada",
     "password": PASSWORD,
     "credential_version": 3,
-    "detector": None,
-    "max_fps": None,
-    "decode": None,
-    "detect_every_n_frames": None,
-    "zones": [],
-    "thresholds": {},
     "site_id": "site-a",
     "revision": 1,
 }
