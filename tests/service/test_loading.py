@@ -8,10 +8,11 @@ from collections.abc import AsyncIterator
 import pytest
 
 from streamward.drivers.detectors.colour import ColourDetector
+from streamward.drivers.detectors.loading import FunctionDetector
 from streamward.model.errors import StreamwardError
 from streamward.runner.detectors import Detectors
 from streamward.runtime.aside import Unanswered, aside
-from streamward.vision.detector import Detector
+from streamward.vision.detector import Detector, for_camera
 from streamward.vision.unusable import DetectorUnusable
 
 
@@ -63,7 +64,7 @@ async def test_who_waits_for_one_that_is_missing_gets_it_when_it_is_there(shelf:
         told.append((str(error), rest))
         shelf.has_it = len(told) == 2
 
-    assert isinstance(await detectors.wait_for("late", tell), ColourDetector)
+    assert isinstance(await detectors.wait_for("late", for_camera, tell), ColourDetector)
     assert told == [("the detector late cannot be used: it is not there", rest) for rest in (0.01, 0.02)]
     await detectors.close()
 
@@ -72,8 +73,23 @@ async def test_who_waits_for_one_that_is_missing_gets_it_when_it_is_there(shelf:
 async def test_who_waits_for_one_whose_package_ends_the_program_is_told_and_waits_on():
     told: list[str] = []
     detectors = Detectors(lambda _name: ColourDetector() if told else sys.exit(), again_after=0.01)
-    assert await detectors.wait_for("rude", lambda error, _rest: told.append(str(error)))
+    assert await detectors.wait_for("rude", for_camera, lambda error, _rest: told.append(str(error)))
     assert len(told) == 1
+    await detectors.close()
+
+
+async def test_one_that_cannot_be_had_for_a_camera_is_tried_again_like_one_that_cannot_be_loaded():
+    told: list[str] = []
+
+    class Fickle(ColourDetector):
+        def for_camera(self) -> ColourDetector:
+            if not told:
+                raise ValueError("not today")
+            return ColourDetector()
+
+    detectors = Detectors(lambda name: FunctionDetector(name, Fickle()), again_after=0.01)
+    assert await detectors.wait_for("fickle", for_camera, lambda error, _rest: told.append(str(error)))
+    assert told == ["the detector fickle cannot be used: ValueError: not today"]
     await detectors.close()
 
 

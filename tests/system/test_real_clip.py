@@ -115,6 +115,7 @@ def test_a_camera_whose_model_is_fetched_later_is_looked_at_then(lab: Plant, tmp
         (file,) = the_model(MODEL).glob(f"{MODEL}.*")
         shutil.copy(file, tmp_path)
         until(lambda: "runner-a is streaming it" in why(lab))
+        assert "DETECTOR_FAILED" not in why(lab)
 
 
 def why(lab: Plant) -> str:

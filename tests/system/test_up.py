@@ -11,7 +11,7 @@ import av
 from streamward.insight.records import Recent
 from tests.support.batch_plant import Plant
 from tests.support.labs import children_of, until
-from tests.support.ups import PATIENCE, up
+from tests.support.ups import PATIENCE, UpProcess, up
 
 _ALL = Recent(scope=None, limit=1000)
 OTHER = {"runner-a": "runner-b", "runner-b": "runner-a"}
@@ -75,3 +75,20 @@ def test_what_a_camera_showed_just_now_can_be_saved(tmp_path: Path) -> None:
         assert len(list(read.decode(video=0))) > 1
     assert picture.read_bytes()[:2] == b"\xff\xd8"
     assert not list((tmp_path / "data").glob("*.local"))
+
+
+def test_who_enters_a_zone_that_was_drawn_and_leaves_it_can_be_read(tmp_path: Path) -> None:
+    half = tmp_path / "zones.json"
+    half.write_text('[{"name": "left", "points": [[0, 0], [0.5, 0], [0.5, 1], [0, 1]], "dwell_s": 0.2}]')
+    with up(tmp_path / "data", "--cameras", "1", "--runners", "1", BATCH_PORT=0) as fleet:
+        fleet.until_said("the camera streams")
+        assert fleet.command("cameras", "set", "cam-1", "--zones", str(half)).returncode == 0
+        until(lambda: all(word in crossings(fleet) for word in ("enter", "dwell", "leave")), within=PATIENCE)
+        assert {zone for _, zone in crossings(fleet).values()} == {"left"}
+        assert fleet.ended(signal.SIGINT) == 0
+
+
+def crossings(fleet: UpProcess) -> dict[str, tuple[int, str]]:
+    """By what was done: the track that did it last, and where."""
+    listed = fleet.command("zones", "list", "--json").stdout.splitlines()
+    return {each["type"]: (each["track_id"], each["zone"]) for each in map(json.loads, listed)}

@@ -4,11 +4,14 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
 from streamward.model.errors import StreamwardError
 from streamward.runtime.aside import aside
 from streamward.vision.detector import Detector, NewVersion
 from streamward.vision.unusable import DetectorUnusable
+
+T = TypeVar("T")
 
 AGAIN_AFTER = 10.0  # seconds after which one that could not be had is tried again, the second time after twice as many
 LONGEST_REST = 60.0
@@ -49,12 +52,14 @@ class Detectors:
             loading = self._loading[name] = asyncio.get_running_loop().create_task(work, name=f"load {name}")
         return await asyncio.shield(loading)
 
-    async def wait_for(self, name: str, tell: Callable[[StreamwardError, float], None]) -> Detector:
-        """The same, however long it takes: it may be put there. Why and when it is tried again is told."""
+    async def wait_for(
+        self, name: str, use: Callable[[Detector], T], tell: Callable[[StreamwardError, float], None]
+    ) -> T:
+        """What is made of it, however long it takes: it may be put there. Why and when it is tried again is told."""
         rest = self._again_after
         while True:
             try:
-                return await self.get(name)
+                return use(await self.get(name))
             except StreamwardError as error:  # or it could not even be tried
                 tell(error, rest)
             await asyncio.sleep(rest)

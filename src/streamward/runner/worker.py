@@ -138,9 +138,9 @@ class Worker:
     async def _watch(self, watcher: Watcher, source: Source) -> None:
         """Until it is cancelled; a camera is not even connected to before its detector can be had."""
         name = source.detector or self._config.detector
-        detector = await self._detectors.wait_for(name, partial(self._blind, watcher))
+        look = partial(looking_at, source, self._config, compare=self._parts.compare)
+        looking = await self._detectors.wait_for(name, look, partial(self._blind, watcher))
         decoder = self._decoder(watcher.camera_id, VideoCodec.H264)
-        looking = looking_at(source, self._config, detector, self._parts.compare)
         self._pipeline.add(watcher.camera_id, decoder, looking)
         await watcher.run()
 

@@ -57,9 +57,9 @@ class FunctionDetector:
         self._detect: Callable[[Any], Any] = detect
 
     def for_camera(self) -> "FunctionDetector":
-        """The same; one that remembers what it saw has to offer another for each camera."""
+        """The same; one that remembers what it saw has to offer another for each camera. Raises DetectorUnusable."""
         apart = getattr(self._made, "for_camera", None)
-        return self if apart is None else FunctionDetector(self._name, apart())
+        return self if apart is None else FunctionDetector(self._name, _told(self._name, apart))
 
     def detect(self, image: Any) -> Detections:
         """What it sees; raises AnswerUnusable, and whatever the function raises."""

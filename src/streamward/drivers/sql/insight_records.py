@@ -2,6 +2,7 @@
 # ruff: noqa: S608 - the parts are this package's own constants; values are always bound
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -10,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from streamward.drivers.sql.database import Database
 from streamward.drivers.sql.detections import sealed_of
 from streamward.drivers.sql.dialect import SqlDialect
-from streamward.drivers.sql.listing import Listing, tenants_in
+from streamward.drivers.sql.listing import Listing, forgotten, tenants_in
 from streamward.drivers.sql.statement import ANALYSIS, BATCH, DETECTION, IN_SCOPE, Shape, Statement, statement
 from streamward.insight.analysis import Analysis
 from streamward.insight.batch import BatchId
@@ -98,18 +99,10 @@ class SqlRecords:
     async def prune(self, kept: Mapping[TenantId, float], *, otherwise: float, limit: int) -> int:
         async with self._db.single() as connection:
             tenants = (await connection.execute(_TENANTS)).scalars().all()
-        gone = 0
-        for tenant_id in tenants:
-            some = -1
-            while some and gone < limit:
-                some = await self._forget(
-                    tenant_id, kept=kept.get(tenant_id, otherwise), limit=min(_STEP, limit - gone)
-                )
-                gone += some
-        return gone
+        return await forgotten(tenants, partial(self._forget, kept, otherwise), limit=limit, step=_STEP)
 
-    async def _forget(self, tenant_id: TenantId, *, kept: float, limit: int) -> int:
-        params = {"tenant_id": tenant_id, "kept": kept, "limit": limit, **self._db.moment()}
+    async def _forget(self, kept: Mapping[TenantId, float], otherwise: float, tenant_id: TenantId, limit: int) -> int:
+        params = {"tenant_id": tenant_id, "kept": kept.get(tenant_id, otherwise), "limit": limit, **self._db.moment()}
         async with self._db.transaction() as tx:
             batches = (await tx.execute(self._forgetting.due, params)).all()
             if not batches:

@@ -1,13 +1,14 @@
 """Tables that are read newest first, a page at a time, and forgotten tenant by tenant."""
 # ruff: noqa: S608 - the parts are this package's own constants; values are always bound
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from streamward.drivers.sql.statement import Shape, Statement, statement
 from streamward.insight.records import Recent
+from streamward.model.ids import TenantId
 
 _NEWEST = 2**63 - 1
 
@@ -50,3 +51,16 @@ def tenants_in(table: str) -> Statement:
         " WHERE e.tenant_id IS NOT NULL) SELECT e.tenant_id FROM e WHERE e.tenant_id IS NOT NULL",
         returns="tenant_id",
     )
+
+
+async def forgotten(
+    tenants: Iterable[TenantId], forget: Callable[[TenantId, int], Awaitable[int]], *, limit: int, step: int
+) -> int:
+    """Forgets what is due of each tenant, so much at a time, and no more than the limit in all; returns how much."""
+    gone = 0
+    for tenant_id in tenants:
+        some = -1
+        while some and gone < limit:
+            some = await forget(tenant_id, min(step, limit - gone))
+            gone += some
+    return gone

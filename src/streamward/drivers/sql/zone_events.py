@@ -3,11 +3,12 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from streamward.drivers.sql.admission import Admission, Table, plain
 from streamward.drivers.sql.database import Database
-from streamward.drivers.sql.listing import Listing, tenants_in
+from streamward.drivers.sql.listing import Listing, forgotten, tenants_in
 from streamward.drivers.sql.statement import ZONE_EVENT, Shape, statement
 from streamward.insight.records import Recent
 from streamward.insight.zone_events import Crossed, Noted, ZoneEventRecord
@@ -62,7 +63,7 @@ class SqlZoneEvents:
             "SELECT x.zone_event_id FROM zone_events AS x WHERE x.tenant_id = :tenant_id"
             " ORDER BY x.zone_event_id LIMIT :limit"
         )
-        self._forget = statement(
+        self._due = statement(
             f"WITH t AS MATERIALIZED ({dialect.now}), k AS MATERIALIZED (SELECT z.zone_event_id FROM zone_events AS z"
             f" CROSS JOIN t WHERE z.zone_event_id IN ({oldest}) AND z.stored_at < {dialect.later('t.now', '-:kept')}"
             f" ORDER BY z.zone_event_id {dialect.locking('z', skip=True)})"
@@ -81,19 +82,12 @@ class SqlZoneEvents:
     async def prune(self, kept: Mapping[TenantId, float], *, otherwise: float, limit: int) -> int:
         async with self._db.single() as connection:
             tenants = (await connection.execute(_TENANTS)).scalars().all()
-        gone = 0
-        for tenant_id in tenants:
-            some = -1
-            while some and gone < limit:
-                params = {
-                    "tenant_id": tenant_id,
-                    "kept": kept.get(tenant_id, otherwise),
-                    "limit": min(_STEP, limit - gone),
-                }
-                async with self._db.single() as connection:
-                    some = len((await connection.execute(self._forget, {**params, **self._db.moment()})).all())
-                gone += some
-        return gone
+        return await forgotten(tenants, partial(self._forget, kept, otherwise), limit=limit, step=_STEP)
+
+    async def _forget(self, kept: Mapping[TenantId, float], otherwise: float, tenant_id: TenantId, limit: int) -> int:
+        params = {"tenant_id": tenant_id, "kept": kept.get(tenant_id, otherwise), "limit": limit}
+        async with self._db.single() as connection:
+            return len((await connection.execute(self._due, {**params, **self._db.moment()})).all())
 
 
 def _record_of(row: Any) -> ZoneEventRecord:
