@@ -16,8 +16,8 @@ PROCESSES := tests/simulation tests/system
 help: ## print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-up: $(VENV)/.run ## start a whole fleet: control plane, two runners, a batcher, a dozen simulated cameras
-	$(BIN)/streamward up
+up: $(VENV)/.run ## start a whole fleet: control plane, two runners, a batcher, a dozen simulated cameras (ARGS="--port 8090")
+	$(BIN)/streamward up $(ARGS)
 
 test: $(VENV)/.dev ## set up the test servers that this machine can have, then run every test
 	@scripts/postgresql

@@ -13,6 +13,7 @@ from bench import (
     inference,
     loop_filter,
     messages,
+    pressure,
     readers,
     rings,
     rtp,
@@ -33,6 +34,7 @@ def main() -> int:
     """Measures RTP, cameras, models, bus and open batches, then leases and detections on a private PostgreSQL."""
     rtp.main()
     readers.main()
+    pressure.main()
     loop_filter.main()
     inference.main()
     starting.main()

@@ -31,6 +31,7 @@ from streamward.runtime.clock import SystemClock
 from streamward.runtime.journal import Journal
 from tests.support.batch_desk import OWNERS, an_event, told
 from tests.support.batch_plant import Plant
+from tests.support.builders import a_site
 from tests.support.buses import over_rabbitmq
 from tests.support.fleet import take, with_cameras, with_runners
 from tests.support.postgres import PostgresServer
@@ -72,6 +73,7 @@ async def measure(postgres: PostgresServer, rabbit: RabbitServer, redis: Private
 async def _seed(url: str) -> None:
     store = SqlStore(url, clock=SystemClock(), bell=Bell())
     await store.open()
+    await store.save_site(a_site())
     await with_cameras(store, *CAMERAS)
     await with_runners(store, OWNERS[1])
     for camera in CAMERAS:

@@ -1,4 +1,4 @@
-"""`python -m bench.closing`: how soon after they are due batches are written down, with ten thousand of them open.
+"""`python -m bench.closing`: how soon after the end of their window batches are written down, with ten thousand open.
 
 The real closer on PostgreSQL and Redis. As many fall due each second as do when windows of 90 s go on and on.
 """
@@ -52,7 +52,7 @@ async def measure(postgres: PostgresServer, redis: PrivateRedis) -> list[float]:
                 lambda fact: late.append(time.time() - due[fact.camera_id]) if isinstance(fact, BatchClosed) else None
             )
             in_hand = InHand()
-            closer = Closer(shared, in_hand=in_hand, adder=Adder(shared, in_hand), on_closed=lambda _: None)
+            closer = Closer(shared, in_hand=in_hand, adder=Adder(shared, in_hand), on_closed=lambda *_: None)
             async with Service("closer", closer, journal=journal):
                 await asyncio.sleep(min(due.values()) + SECONDS - time.time())
             await index.close()
@@ -68,7 +68,7 @@ async def _opened(shared: Parts) -> dict[str, float]:
         additions = []
         for place, (camera_id, sighting) in enumerate(admitted):
             wait = FIRST_DUE + WINDOW * (first * AT_ONCE + place) / OPEN + (now - sighting.made_at).total_seconds()
-            limits = Limits(window=2 * WINDOW + wait, idle=wait)
+            limits = Limits(window=wait, idle=wait)
             additions.append(
                 Addition(tenant_id=TENANT, camera_id=camera_id, sightings=(sighting,), lane=Lane.PRESENT, limits=limits)
             )

@@ -168,7 +168,7 @@ async def _due(server: PrivateRedis) -> None:
         took: list[float] = []
         while due:
             began = time.monotonic()
-            sealed = await index.seal_due(TENANT, now=datetime.now(UTC), limit=100)
+            sealed = await index.seal_due(TENANT, now=datetime.now(UTC), limit=100, is_check=True)
             took.append(time.monotonic() - began)
             told = time.time()
             late += [told - due.pop(batch.camera_id) for batch in sealed]

@@ -4,6 +4,7 @@ Each way decodes every picture and scales `MAX_FPS` of each second to `SIZE`, re
 What it cost is counted from when every camera has shown something, and printed as JSON.
 
     ours        our RTSP client, our pipeline and its threads
+    threaded    the same with a decoding thread for each camera
     sampled     the same, but what no scaled picture refers to is not decoded
     adaptive    the same, but of a still scene only keyframes are decoded
     pyav        the plain loop: one thread for each camera, `container.decode`
@@ -27,7 +28,7 @@ from typing import Any
 import av
 
 from streamward.drivers import camera
-from streamward.drivers.addresses import CameraAddress
+from streamward.drivers.addresses import CameraAddress, HostLimits
 from streamward.drivers.decoder import Decoder, decoder_for
 from streamward.drivers.movement import PictureComparer
 from streamward.drivers.rounds import Rounds
@@ -50,7 +51,12 @@ MAX_FPS = 6.0
 SIZE = Size(320, 180)
 READY_WITHIN = 60.0  # seconds
 SETTLES_WITHIN = 20.0  # seconds
-_MODES = {"ours": DecodeMode.ALL, "sampled": DecodeMode.SAMPLED, "adaptive": DecodeMode.ADAPTIVE}
+_MODES = {
+    "ours": DecodeMode.ALL,
+    "threaded": DecodeMode.ALL,
+    "sampled": DecodeMode.SAMPLED,
+    "adaptive": DecodeMode.ADAPTIVE,
+}
 _BELOW_THE_CLOCK = Zones((Zone(name="clock", corners=((0, 0), (1, 0), (1, 0.1), (0, 0.1)), leaves_out=True),))
 _OPTIONS = {"rtsp_transport": "tcp"}
 _HERE = AddressPolicy(allow=(parse_network("127.0.0.0/8"),))
@@ -135,12 +141,12 @@ def main(way: str, seconds: str, *urls: str) -> None:
 
 async def _ours(urls: tuple[str, ...], tally: Tally, seconds: float, way: str) -> dict[str, Any]:
     clock, mode = SystemClock(), _MODES.get(way)
-    pipeline = None if mode is None else _pipeline(urls, tally, clock, mode)
+    pipeline = None if mode is None else _pipeline(urls, tally, mode, threads=len(urls) if way == "threaded" else None)
     rounds = Rounds(every=READ_EVERY)
     watching = [
         asyncio.create_task(
             camera.watch(
-                CameraAddress(url=parse(url).url, credential=None, addresses=_HERE),
+                CameraAddress(url=parse(url).url, credential=None, addresses=_HERE, limits=HostLimits(addresses=_HERE)),
                 Line(CameraId(url), pipeline, tally),
                 clock=clock,
                 rounds=rounds,
@@ -158,8 +164,8 @@ async def _ours(urls: tuple[str, ...], tally: Tally, seconds: float, way: str) -
     return cost
 
 
-def _pipeline(urls: tuple[str, ...], tally: Tally, clock: SystemClock, mode: DecodeMode) -> Pipeline:
-    pipeline = Pipeline(Follower(tally), clock=clock)
+def _pipeline(urls: tuple[str, ...], tally: Tally, mode: DecodeMode, *, threads: int | None) -> Pipeline:
+    pipeline = Pipeline(Follower(tally), clock=SystemClock(), threads=threads)
     for url in urls:
         sampler = Sampler(max_fps=MAX_FPS)
         pipeline.add(CameraId(url), Decoder(VideoCodec.H264), _looking(sampler, mode))

@@ -14,7 +14,7 @@ from contextlib import suppress
 
 from streamward.model.secret import Secret
 from streamward.model.source_url import Credential, parse
-from streamward.model.video import VideoCodec
+from streamward.model.video import NAL_CODECS, VideoCodec
 from streamward.protocol.rtp import rtcp
 from streamward.protocol.rtp.nal import START_CODE, join
 from streamward.protocol.rtp.packet import RtpError
@@ -139,7 +139,7 @@ def fuzz_session(rng: random.Random) -> None:
 
 
 def fuzz_reader(rng: random.Random) -> None:
-    codec = rng.choice(list(VideoCodec))
+    codec = rng.choice(NAL_CODECS)
     reader = RtpReader(ReaderSpec(codec=codec, payload_type=96, window=WINDOW, largest_unit=LARGEST_UNIT))
     largest = 0
     for frame in StreamDecoder(resync=(0, 1)).feed(mutated(_frames(rng, codec), rng)):
@@ -157,7 +157,7 @@ def fuzz_parsers(rng: random.Random) -> None:
         sdp.parse(mutated(description.encode(), rng))
     with suppress(RtpError):
         rtcp.parse(mutated(rtcp.SenderReport(ssrc=1, wall_time=1e9, timestamp=5).encode(), rng))
-    codec = rng.choice(list(VideoCodec))
+    codec = rng.choice(NAL_CODECS)
     with suppress(RtpError):
         packetize(codec, mutated(UNITS[codec], rng), largest=rng.randrange(2000))
     sets = ParameterSets(codec)

@@ -29,15 +29,20 @@ async def payload(message: Message, store: ObjectStore) -> bytes:
     if DATAREF not in message.headers:
         return message.body
     place = _pointer(message).object
-    key, topic = ObjectKey.read(place.key), Topic.read(message.routing_key)
-    if key is None or (key.tenant_id, key.camera_id) != (topic.tenant, topic.camera):
-        raise PayloadUnusable(message.message_id, "it is not of the camera that the message is about")
-    content = await store.get(key)
+    content = await store.get(payload_key(message))
     if content is None:
         raise PayloadUnusable(message.message_id, "it is gone")
     if not is_whole(place, content):
         raise PayloadUnusable(message.message_id, "it is not what was put there")
     return content
+
+
+def payload_key(message: Message) -> ObjectKey:
+    """Where the body of a message is that only says so; raises PayloadUnusable."""
+    key, topic = ObjectKey.read(_pointer(message).object.key), Topic.read(message.routing_key)
+    if key is None or (key.tenant_id, key.camera_id) != (topic.tenant, topic.camera):
+        raise PayloadUnusable(message.message_id, "it is not of the camera that the message is about")
+    return key
 
 
 def _pointer(message: Message) -> DetectionPointer:

@@ -4,13 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from streamward.leases.lease import DenialReason, Denied, Lease, SessionState
-from streamward.leases.policy import stamp_lead
+from streamward.leases.lease import TICK, DenialReason, Denied, Lease, SessionState
 from streamward.leases.store import Claim, Granted
 from streamward.model.camera import LeasePolicyName
 from streamward.model.ids import CameraId, Generation
 from streamward.model.runner import DrainMode
-from tests.support.builders import CAMERA, START, a_camera, a_site, a_spec, an_owner, at
+from tests.support.builders import CAMERA, START, TENANT, a_camera, a_site, a_spec, an_owner, at
 from tests.support.fleet import (
     change_runner,
     named,
@@ -41,7 +40,7 @@ async def test_a_free_camera_is_granted_with_its_camera_and_the_time(world: Worl
         owner=ONE,
         state=SessionState.ACTIVE,
         ttl=8.0,
-        granted_at=START,
+        granted_at=START + TICK,
         expires_at=at(8),
     )
     assert granted == Granted(leases=((lease, replace(a_camera(), revision=1)),), at=START, changed=(CAMERA,))
@@ -142,15 +141,17 @@ async def test_what_expires_further_ahead_than_a_clock_could_say_is_expired(worl
     assert new.expires_at == world.clock.ago(-8)
 
 
-async def test_a_grant_is_dated_after_all_that_a_released_owner_may_have_stamped(world: World):
+async def test_no_release_dates_the_next_grant_ahead(world: World):
     await with_cameras(world.store)
     await with_runners(world.store, ONE, TWO)
     await take(world.store, ONE)
     await world.advance(1)
     await world.store.release(ONE, [named()])
     taken = await take(world.store, TWO)
-    assert taken.not_before == at(1 + stamp_lead(8.0))
-    assert taken.granted_at > taken.not_before
+    assert taken.granted_at == at(1) + TICK
+    [first, second] = await world.store.history(CAMERA)
+    assert (first.ended_at, first.made_until) == (at(1), at(1))
+    assert (second.granted_at, second.ended_at, second.made_until) == (at(1) + TICK, None, None)
 
 
 async def test_inside_its_soft_window_a_camera_is_its_owners(world: World):
@@ -177,15 +178,52 @@ async def test_generations_go_on_over_release_deletion_and_re_creation(world: Wo
     assert [grant.generation for grant in await world.store.history(CAMERA)] == [1, 2, 3]
 
 
-async def test_a_re_created_camera_is_still_its_owners_until_that_lease_ends(world: World):
+async def test_a_re_created_camera_is_withdrawn_from_its_owner_and_free_once_that_released(world: World):
     await with_cameras(world.store)
     await with_runners(world.store, ONE, TWO)
     await with_a_watched_clock(world)
     lease = await take(world.store, ONE)
+    await world.advance(1)
+    await remove_camera(world.store, CAMERA, scope=None)
+    removed_at = await world.store.ping()
+    await with_cameras(world.store, tenant="other", site="other-site")
+    assert (await renew(world.store, ONE, lease)).lost == (CAMERA,)
+    for owner in (ONE, TWO):
+        assert await world.store.acquire(claim(owner)) == HELD
+    assert await world.store.release(ONE, [named(generation=lease.generation)]) == (CAMERA,)
+    taken = await take(world.store, TWO)
+    assert taken.generation == lease.generation + 1
+    withdrawn, granted = (await world.store.history(CAMERA))[-2:]
+    assert (withdrawn.ended_at, withdrawn.made_until) == (removed_at, removed_at)
+    assert (withdrawn.tenant_id, granted.tenant_id, granted.site_id) == (TENANT, "other", "other-site")
+
+
+@pytest.mark.parametrize("policy", [LeasePolicyName.FAST, LeasePolicyName.STICKY])
+async def test_a_withdrawn_camera_whose_owner_is_gone_is_free_when_its_ttl_is_over(world, policy):
+    await with_cameras(world.store)
+    await world.store.register(a_spec(ONE, policy=policy))
+    await with_runners(world.store, TWO)
+    await with_a_watched_clock(world)
+    lease = await take(world.store, ONE)
     await remove_camera(world.store, CAMERA, scope=None)
     await with_cameras(world.store)
+    await world.advance(lease.ttl - 0.1)
     assert await world.store.acquire(claim(TWO)) == HELD
-    assert (await renew(world.store, ONE, lease)).lost == ()
+    await world.advance(0.2)
+    assert (await take(world.store, TWO)).generation == lease.generation + 1
+
+
+async def test_a_full_runner_does_not_get_back_what_was_withdrawn_from_it(world: World):
+    await with_cameras(world.store, "cam-1", "cam-2")
+    await world.store.register(a_spec(ONE, capacity=1))
+    await with_a_watched_clock(world)
+    lease = await take(world.store, ONE, "cam-1")
+    await remove_camera(world.store, CameraId("cam-1"), scope=None)
+    await with_cameras(world.store, "cam-1", "cam-2")
+    await world.advance(lease.ttl + 0.1)
+    await world.store.lapse()
+    await take(world.store, ONE, "cam-2")
+    assert await world.store.acquire(claim(camera_id="cam-1")) == Denied(DenialReason.NO_CAPACITY)
 
 
 async def test_a_full_runner_gets_nothing_new(world: World):

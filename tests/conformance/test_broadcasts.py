@@ -6,6 +6,7 @@ from streamward.insight.rules import Rules, Wishes
 from streamward.insight.urgency import Trigger, Triggers
 from streamward.model.ids import TenantId
 from streamward.model.register import AuditFilter, Note
+from tests.support.broadcasts import broadcast
 from tests.support.builders import START, a_site
 from tests.support.fleet import ADA
 from tests.support.stores import World
@@ -19,12 +20,18 @@ def wished(wishes: Wishes) -> Note:
     return Note(author=ADA, action="batching.updated", tenant_id=OURS, object_id=OURS, after={"window": wishes.window})
 
 
+async def with_tenants(world: World) -> None:
+    await world.store.save_site(a_site("site-1", tenant=OURS))
+    await world.store.save_site(a_site("site-2", tenant=THEIRS))
+
+
 async def test_what_is_told_comes_in_order_and_can_be_resumed(world: World):
+    await with_tenants(world)
     broadcasts = world.insight.broadcasts
     assert (await broadcasts.newest(), await broadcasts.oldest()) == (0, 0)
-    await broadcasts.append(OURS, "detection.new", ['{"a":1}', '{"a":2}'])
-    await broadcasts.append(OURS, "detection.batch", ['{"b":1}'])
-    await broadcasts.append(OURS, "detection.new", [])
+    await broadcast(world.insight, OURS, "detection.new", ['{"a":1}', '{"a":2}'])
+    await broadcast(world.insight, OURS, "detection.batch", ['{"b":1}'])
+    await broadcast(world.insight, OURS, "detection.new", [])
     told = await broadcasts.after(0, scope=OURS, limit=9)
     assert [(each.kind, each.body) for each in told] == [
         ("detection.new", '{"a":1}'),
@@ -37,19 +44,21 @@ async def test_what_is_told_comes_in_order_and_can_be_resumed(world: World):
 
 
 async def test_nobody_is_told_another_tenant_s(world: World):
+    await with_tenants(world)
     broadcasts = world.insight.broadcasts
-    await broadcasts.append(OURS, "detection.new", ["1"])
-    await broadcasts.append(THEIRS, "detection.new", ["2"])
+    await broadcast(world.insight, OURS, "detection.new", ["1"])
+    await broadcast(world.insight, THEIRS, "detection.new", ["2"])
     assert [each.body for each in await broadcasts.after(0, scope=OURS, limit=9)] == ["1"]
     assert [each.body for each in await broadcasts.after(0, scope=THEIRS, limit=9)] == ["2"]
     assert [each.body for each in await broadcasts.after(0, scope=None, limit=9)] == ["1", "2"]
 
 
 async def test_what_was_told_long_ago_is_forgotten_in_small_steps(world: World):
+    await with_tenants(world)
     broadcasts = world.insight.broadcasts
-    await broadcasts.append(OURS, "detection.new", ["1", "2", "3"])
+    await broadcast(world.insight, OURS, "detection.new", ["1", "2", "3"])
     await world.sleep(60)
-    await broadcasts.append(THEIRS, "detection.new", ["4"])
+    await broadcast(world.insight, THEIRS, "detection.new", ["4"])
     assert await broadcasts.prune(kept=60, limit=9) == 0
     await world.sleep(0.001)
     assert [await broadcasts.prune(kept=60, limit=2) for _ in range(3)] == [2, 1, 0]
@@ -57,13 +66,22 @@ async def test_what_was_told_long_ago_is_forgotten_in_small_steps(world: World):
     assert left.body == "4"
 
 
-async def test_no_number_comes_twice_even_when_all_is_forgotten(world: World):
+async def test_only_the_tenant_that_has_the_name_now_is_told(world: World):
+    await with_tenants(world)
     broadcasts = world.insight.broadcasts
-    await broadcasts.append(OURS, "detection.new", ["1", "2"])
+    assert not await broadcasts.append(OURS, "detection.new", ["1"], tenant_key="~earlier")
+    assert not await broadcasts.append(TenantId("nobody"), "detection.new", ["1"], tenant_key="~earlier")
+    assert await broadcasts.after(0, scope=None, limit=9) == []
+
+
+async def test_no_number_comes_twice_even_when_all_is_forgotten(world: World):
+    await with_tenants(world)
+    broadcasts = world.insight.broadcasts
+    await broadcast(world.insight, OURS, "detection.new", ["1", "2"])
     last = await broadcasts.newest()
     await world.sleep(2)
     await broadcasts.prune(kept=1, limit=9)
-    await broadcasts.append(OURS, "detection.new", ["3"])
+    await broadcast(world.insight, OURS, "detection.new", ["3"])
     assert [each.body for each in await broadcasts.after(last, scope=OURS, limit=9)] == ["3"]
 
 

@@ -68,6 +68,19 @@ async def test_many_cameras_are_found_at_once_each_by_whose_it_is(world: World):
     assert await world.store.find_cameras([], scope=None) == []
 
 
+async def test_cameras_are_found_by_the_names_that_their_tenant_gave(world: World):
+    for camera in (a_camera("cam-1"), a_camera("cam-2"), a_camera("cam-3", tenant=OTHER, site="site-2")):
+        name = {"cam-1": "door", "cam-2": None, "cam-3": "door"}[camera.camera_id]
+        await world.store.save_camera(replace(camera, name=name))
+    assert await page(world, name="door") == ["cam-1", "cam-3"]
+    assert await page(world, name="door", scope=OTHER) == ["cam-3"]
+    assert await page(world, name="gate") == []
+    names = ["door", *(f"gate-{number}" for number in range(1500))]
+    found = await world.store.find_named_cameras(names, tenant_id=TENANT)
+    assert found == [await world.store.find_camera(CAMERA, scope=None)]
+    assert await world.store.find_named_cameras([], tenant_id=TENANT) == []
+
+
 async def test_a_deleted_camera_is_gone(world: World):
     await with_cameras(world.store)
     assert await remove_camera(world.store, CAMERA, scope=None)

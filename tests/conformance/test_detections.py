@@ -26,8 +26,8 @@ async def with_an_heir(world: World) -> None:
     """The second owner has had the camera since second 10; it is second 20."""
     await with_a_lease(world)
     await world.sleep(10)
-    await world.store.release(ONE, [replace(named(), made_until=at(9))])
-    assert (await take(world.store, TWO)).granted_at == at(10)
+    await world.store.release(ONE, [replace(named(), made_until=at(10) - TICK)])
+    assert (await take(world.store, TWO)).granted_at == at(10) + TICK
     await world.sleep(10)
 
 
@@ -117,7 +117,7 @@ async def test_a_detection_is_never_dated_ahead_of_the_database(world: World):
     await with_a_lease(world)
     [stored] = (await world.insight.detections.admit([a_seen(made_at=at(7))])).stored
     assert stored is not None
-    assert stored.made_at == START
+    assert stored.made_at == START + TICK, "when it was granted"
 
 
 async def test_what_was_stored_stays_stored_when_its_owner_is_gone(world: World):

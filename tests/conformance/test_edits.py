@@ -63,11 +63,13 @@ async def found(world: World, camera_id: str = CAMERA) -> Camera | None:
 
 
 THINGS: list[Any] = [
-    Tenant(tenant_id=TenantId("tenant-9"), name="Nine", updated_at=at(-9)),
-    replace(a_site("site-9"), dials=3, dials_per_minute=30.0),
+    Tenant(tenant_id=TenantId("tenant-9"), tenant_key="~9", name="Nine", updated_at=at(-9)),
+    replace(a_site("site-9"), dials=3, dials_per_minute=30.0, tls_ca="-----BEGIN CERTIFICATE-----\n"),
     replace(
         SEALED,
         camera_id=CameraId("cam-9"),
+        name="door",
+        tls_fingerprint="ab" * 32,
         detector="yolo",
         max_fps=5.5,
         decode=DecodeMode.ADAPTIVE,
@@ -144,6 +146,37 @@ async def test_one_bad_edit_takes_all_of_its_list_back(world: World):
     assert await refused(world, *new, Edit(after=SEALED)) is Hindrance.TAKEN
     assert await found(world, "cam-2") is None
     assert (await world.store.audit(ALL), await world.store.newest()) == before
+
+
+async def test_a_name_is_one_camera_s_within_its_tenant(world: World):
+    door = await added(world, replace(a_camera(), name="door"))
+    await world.store.save_site(a_site("site-8", tenant="tenant-8"))
+    elsewhere = replace(a_camera("cam-8", site="site-8", tenant="tenant-8"), name="door")
+    await edited(world, Edit(after=elsewhere))
+    second, gate = replace(a_camera("cam-2"), name="door"), replace(a_camera("cam-3"), name="gate")
+    assert await refused(world, Edit(after=gate), Edit(after=second)) is Hindrance.NAME_TAKEN
+    assert await found(world, "cam-3") is None
+    assert (
+        await refused(world, Edit(after=gate), Edit(after=replace(gate, camera_id=CameraId("cam-4"))))
+        is Hindrance.NAME_TAKEN
+    )
+    kept = await edited(world, Edit(after=gate))
+    assert await refused(world, Edit(before=kept, after=replace(kept, name="door"))) is Hindrance.NAME_TAKEN
+    yard = await edited(world, Edit(before=door, after=replace(door, name="yard")))
+    await edited(world, Edit(before=kept, after=replace(kept, name="door")))
+    await edited(world, Edit(before=yard))
+    await edited(world, Edit(after=replace(second, name="yard")))
+
+
+async def test_of_many_that_take_a_name_at_once_one_gets_it(world: World):
+    await with_place(world)
+    cameras = [replace(a_camera(f"cam-{number}"), name="door") for number in range(8)]
+    later = [await edited(world, Edit(after=replace(a_camera(f"late-{number}"), name=None))) for number in range(4)]
+    edits = [Edit(after=camera) for camera in cameras]
+    edits += [Edit(before=camera, after=replace(camera, name="door")) for camera in later]
+    outcomes = await asyncio.gather(*(world.store.edit([edit], author=ADA) for edit in edits))
+    assert sum(isinstance(each, Edited) for each in outcomes) == 1
+    assert {each.why for each in outcomes if isinstance(each, NotEdited)} == {Hindrance.NAME_TAKEN}
 
 
 async def test_a_long_list_is_one_edit(world: World):
@@ -250,7 +283,7 @@ async def test_each_edit_is_in_the_audit_with_its_author_but_without_secrets(wor
 
 async def test_the_audit_is_read_in_parts_and_by_whose_it_is(world: World):
     await added(world)
-    await edited(world, Edit(after=Tenant(tenant_id=TenantId("tenant-9"), updated_at=at(0))))
+    await edited(world, Edit(after=Tenant(tenant_id=TenantId("tenant-9"), tenant_key="~9", updated_at=at(0))))
     rows = await world.store.audit(ALL)
     assert [row.action for row in rows] == ["tenant.created", "camera.created"]
     assert await world.store.audit(replace(ALL, before=rows[0].position)) == rows[1:]

@@ -12,19 +12,21 @@ from streamward.drivers.sql import SqlStore
 from streamward.drivers.sql.statement import statement
 from streamward.insight.store import Made, Seen
 from streamward.insight.zone_events import Crossed
-from streamward.leases.fence import Stamp, Verdict, admit, dated
+from streamward.leases.fence import StampedRecord, Verdict, admit, dated
 from streamward.leases.lease import Grant, Owner
-from streamward.model.ids import CameraId, Generation
+from streamward.model.ids import CameraId, Generation, TenantId
 from streamward.model.zone import Crossing
-from tests.support.builders import START, an_owner
+from tests.support.builders import SITE, START, TENANT, an_owner
 from tests.support.sightings import a_crossed, a_seen
 from tests.support.stores import MakeRows, World, a_world, postgres_rows, sqlite_rows
 
 OWNERS = [an_owner(runner_id, incarnation=each) for runner_id in ("runner-1", "runner-2") for each in ("i-1", "i-2")]
 CAMERAS = [CameraId("cam-1"), CameraId("cam-2")]
 GRANT = statement(
-    "INSERT INTO lease_grants (camera_uuid, generation, runner_id, incarnation, granted_at)"
-    " VALUES (:camera_uuid, :generation, :runner_id, :incarnation, :granted_at)"
+    "INSERT INTO lease_grants"
+    " (camera_uuid, generation, runner_id, incarnation, tenant_id, site_id, granted_at, ended_at, made_until)"
+    " VALUES (:camera_uuid, :generation, :runner_id, :incarnation, :tenant_id, :site_id, :granted_at, :ended_at,"
+    " :made_until)"
 )
 
 PHASES = (Phase.reuse, Phase.generate)  # to shrink what was found takes a database many minutes
@@ -40,6 +42,7 @@ def instant(tick: int) -> datetime:
 
 ticks = st.integers(-6, 6) | st.integers(-(10**9), 10**9)  # mostly next to each other, where the edges are
 owners = st.sampled_from(OWNERS)
+tenants = st.sampled_from([TENANT, TENANT, TENANT, TenantId("tenant-2")])
 
 
 @st.composite
@@ -50,7 +53,14 @@ def histories(draw: st.DrawFn) -> dict[CameraId, Granted]:
         moments = sorted(draw(st.sets(ticks, max_size=4)))
         found[camera_id] = {
             Generation(number): Grant(
-                camera_id=camera_id, generation=Generation(number), owner=draw(owners), granted_at=instant(moment)
+                camera_id=camera_id,
+                generation=Generation(number),
+                owner=draw(owners),
+                tenant_id=draw(tenants),
+                site_id=SITE,
+                granted_at=instant(moment),
+                ended_at=draw(st.none() | st.integers(moment, moment + 6).map(instant)),
+                made_until=draw(st.none() | st.integers(moment - 6, moment + 6).map(instant)),
             )
             for number, moment in enumerate(moments, start=1)
         }
@@ -62,7 +72,9 @@ def offers(draw: st.DrawFn) -> tuple[dict[CameraId, Granted], datetime, list[See
     """Detections at the edges of grants and of the present, one microsecond beside them, and anywhere."""
     granted = draw(histories())
     now = instant(draw(ticks))
-    edges = [now, *(grant.granted_at for each in granted.values() for grant in each.values())]
+    grants = [grant for each in granted.values() for grant in each.values()]
+    bounds = [bound for grant in grants for bound in (grant.granted_at, grant.ended_at, grant.made_until)]
+    edges = [now, *(bound for bound in bounds if bound is not None)]
     beside = [edge + timedelta(microseconds=tick) for edge in edges for tick in (-1, 0, 1)]
     moments = st.sampled_from(beside) | ticks.map(instant)
     anybody = st.tuples(st.sampled_from(CAMERAS), st.integers(0, 6), owners)
@@ -84,14 +96,18 @@ def left(seen: Seen) -> Crossed:
 
 def judged(seen: Seen, granted: Granted, now: datetime) -> tuple[bool, datetime] | None:
     """What the rule says: whether it is late, and its date; None: refused."""
-    stamp = Stamp(
+    record = StampedRecord(
         camera_id=seen.camera_id,
         generation=seen.generation,
         owner=Owner(seen.runner_id, seen.incarnation),
+        tenant_id=seen.tenant_id,
+        site_id=seen.site_id,
         made_at=seen.made_at,
     )
-    verdict = admit(stamp, granted, now=now)
-    return None if verdict is Verdict.REFUSED else (verdict is Verdict.LATE, dated(stamp, now=now))
+    verdict = admit(record, granted, now=now)
+    if verdict is Verdict.REFUSED:
+        return None
+    return verdict is Verdict.LATE, dated(seen.made_at, granted[seen.generation], now=now)
 
 
 async def write(world: World, granted: dict[CameraId, Granted]) -> None:
@@ -100,8 +116,10 @@ async def write(world: World, granted: dict[CameraId, Granted]) -> None:
         for camera_id, each in granted.items():
             for generation, grant in each.items():
                 owner = {"runner_id": grant.owner.runner_id, "incarnation": grant.owner.incarnation}
-                named = {"camera_uuid": camera_id, "generation": generation, "granted_at": grant.granted_at}
-                await tx.execute(GRANT, {**named, **owner})
+                named = {"camera_uuid": camera_id, "generation": generation}
+                place = {"tenant_id": grant.tenant_id, "site_id": grant.site_id}
+                interval = {name: getattr(grant, name) for name in ("granted_at", "ended_at", "made_until")}
+                await tx.execute(GRANT, {**named, **owner, **place, **interval})
 
 
 async def compare(make_rows: MakeRows, granted: dict[CameraId, Granted], now: datetime, seen: list[Seen]) -> None:
@@ -113,10 +131,11 @@ async def compare(make_rows: MakeRows, granted: dict[CameraId, Granted], now: da
     assert admitted.at == now
     found = [None if each is None else (each.is_late, each.made_at) for each in admitted.stored]
     assert found == [judged(each, granted[each.camera_id], now) for each in seen]
-    happened_at = [min(each.made_at - BEFORE, now) for each in seen]
-    assert [None if each is None else (each.is_late, each.made_at) for each in noted] == [
-        None if each is None else (each[0], moment) for each, moment in zip(found, happened_at, strict=True)
+    happened = [
+        verdict and (verdict[0], dated(each.made_at - BEFORE, granted[each.camera_id][each.generation], now=now))
+        for each, verdict in zip(seen, found, strict=True)
     ]
+    assert [None if each is None else (each.is_late, each.made_at) for each in noted] == happened
 
 
 def test_sqlite_judges_as_the_fence_does(migrated_file):

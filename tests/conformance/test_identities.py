@@ -9,7 +9,7 @@ import pytest
 from streamward.leases.lease import DenialReason, Denied
 from streamward.model.identity import Identity, Invitation, Role
 from streamward.model.ids import TenantId
-from streamward.model.register import AuditFilter, Edit, Edited, Page, Redemption
+from streamward.model.register import AuditFilter, Edit, Edited, Note, Page, Redemption
 from streamward.model.tenant import Tenant
 from tests.support.builders import an_owner, at
 from tests.support.fleet import ADA, take, with_cameras, with_runners
@@ -48,7 +48,36 @@ def a_redemption(code: str = "one", *, key: str = "key-1") -> Redemption:
 @pytest.fixture(autouse=True)
 async def _tenants(world: World) -> None:
     for tenant_id in (NORTH, SOUTH):
-        await edit(world, Edit(after=Tenant(tenant_id=tenant_id, updated_at=at(0))))
+        await edit(world, Edit(after=Tenant(tenant_id=tenant_id, tenant_key=f"~{tenant_id}", updated_at=at(0))))
+
+
+async def test_codes_are_known_by_their_hashes_whether_or_not_they_can_still_be_used(world: World) -> None:
+    await edit(world, Edit(after=a_code("one")))
+    await edit(world, Edit(after=a_code("two", subject="eve", tenant_id=SOUTH)))
+    assert await world.store.redeem(a_redemption("two"))
+    asked = ["hash-one", "hash-two", "hash-three"]
+    assert await world.store.known_codes(asked) == {"hash-one", "hash-two"}
+    await world.advance(61)
+    assert await world.store.known_codes(asked[:1]) == {"hash-one"}
+    assert await world.store.known_codes([]) == set()
+
+
+async def test_identities_of_any_tenant_are_found_by_their_ids_to_prove_what_they_signed(world: World) -> None:
+    for name, tenant_id in (("one", NORTH), ("two", SOUTH)):
+        await edit(world, Edit(after=a_code(name, subject=name, tenant_id=tenant_id)))
+        assert await world.store.redeem(a_redemption(name, key=name))
+    found = await world.store.proving(["id-one", "id-two", "id-three"])
+    assert {name: each.subject for name, each in found.items()} == {"id-one": "one", "id-two": "two"}
+    assert await world.store.proving([]) == {}
+
+
+async def test_a_note_is_a_row_of_the_audit_of_its_tenant(world: World) -> None:
+    told = {"route": "/v1/sites", "status": 422, "times": 3}
+    row = Note(author=ADA, action="refused.tenant-differs", tenant_id=NORTH, object_id=ADA.subject, after=told)
+    await world.store.write_note(row)
+    [found] = await world.store.audit(AuditFilter(scope=NORTH, action="refused.tenant-differs"))
+    assert (found.author, found.object_id, found.before, found.after) == (ADA, ADA.subject, None, told)
+    assert await world.store.audit(AuditFilter(scope=SOUTH, action="refused.tenant-differs")) == []
 
 
 async def edit(world: World, *edits: Edit) -> Any:

@@ -3,8 +3,10 @@
 from dataclasses import replace
 
 from streamward.insight.analysis import Analysis, Case, Recorded, analysis
+from streamward.insight.batch import BatchId
 from streamward.insight.records import Recent
 from streamward.insight.store import Seen
+from streamward.leases.lease import TICK
 from streamward.leases.store import Store
 from streamward.model.ids import CameraId, TenantId
 from tests.support.builders import START, an_owner, at
@@ -31,7 +33,7 @@ def ours(event_id: str) -> Seen:
 
 
 def theirs(event_id: str) -> Seen:
-    return a_seen(event_id, camera_id=THEIR_CAMERA, tenant=THEIRS)
+    return a_seen(event_id, camera_id=THEIR_CAMERA, tenant=THEIRS, site="site-2")
 
 
 async def admitted(world: World, *seen: Seen) -> list[int]:
@@ -50,7 +52,9 @@ async def test_detections_are_read_whole_newest_first_and_page_by_page(world: Wo
     ids = await admitted(world, *(ours(f"event-{number}") for number in range(5)))
     page = await world.insight.records.detections(Recent(scope=None, limit=2))
     assert [each.detection_id for each in page] == [ids[4], ids[3]]
-    assert (page[0].seen, page[0].is_late, page[0].stored_at, page[0].batch_id) == (ours("event-4"), False, START, None)
+    seen = replace(ours("event-4"), made_at=START + TICK)
+    assert (page[0].seen, page[0].stamped_at) == (seen, START), "dated inside its grant"
+    assert (page[0].is_late, page[0].stored_at, page[0].batch_id) == (False, START, None)
     rest = await world.insight.records.detections(Recent(scope=None, before=ids[3]))
     assert [each.detection_id for each in rest] == ids[2::-1]
 
@@ -117,7 +121,22 @@ async def test_batches_are_read_newest_first_and_without_those_taken_back(world:
     assert [each.batch.batch_id for each in rest] == [a_batch_id(0)]
 
 
+async def with_closed_batches(world: World, *numbers: int) -> None:
+    await with_two_tenants(world.store)
+    ids = await admitted(world, *(ours(f"event-{number}") for number in numbers))
+    for number, each in zip(numbers, ids, strict=True):
+        await world.insight.batches.close_batch(a_sealed([each], number=number))
+
+
+async def test_an_analysis_of_a_batch_that_is_not_stored_is_not_kept(world: World):
+    assert not await world.insight.analyses.save(an_analysis(1))
+    await with_closed_batches(world, 1)
+    assert not await world.insight.analyses.save(an_analysis(1, tenant=THEIRS))
+    assert await world.insight.analyses.page(Recent(scope=None)) == []
+
+
 async def test_a_batch_is_analysed_once(world: World):
+    await with_closed_batches(world, 1)
     assert await world.insight.analyses.save(an_analysis(1))
     await world.sleep(5)
     assert not await world.insight.analyses.save(an_analysis(1, risk=9))
@@ -127,6 +146,9 @@ async def test_a_batch_is_analysed_once(world: World):
 
 
 async def test_analyses_are_read_by_tenant_and_camera_newest_first(world: World):
+    await with_closed_batches(world, *range(4))
+    [their_id] = await admitted(world, theirs("theirs"))
+    await world.insight.batches.close_batch(a_sealed([their_id], number=9, tenant=THEIRS, camera_id=THEIR_CAMERA))
     for number in range(4):
         await world.insight.analyses.save(an_analysis(number))
     await world.insight.analyses.save(an_analysis(9, tenant=THEIRS, camera_id=THEIR_CAMERA))
@@ -183,3 +205,53 @@ async def test_what_is_in_no_batch_yet_is_not_forgotten(world: World):
     await world.sleep(10 * DAY)
     assert await world.insight.records.prune({}, otherwise=DAY, limit=9) == 0
     assert len(await world.insight.records.detections(Recent(scope=OURS))) == 1
+
+
+async def test_the_age_of_the_oldest_batches_is_that_of_the_newest_among_them(world: World):
+    await with_two_tenants(world.store)
+    records = world.insight.records
+    assert await records.age(batches=2) is None
+    ids = await admitted(world, *(ours(f"event-{number}") for number in range(3)))
+    for number, each in enumerate(ids):
+        await world.insight.batches.close_batch(a_sealed([each], number=number, closed_at=at(10.0 * number)))
+    await world.sleep(100)
+    assert [await records.age(batches=some) for some in (1, 2, 3, 9)] == [100.0, 90.0, 80.0, 80.0]
+
+
+async def test_only_an_embedded_database_has_a_size_which_what_is_removed_does_not_count_in(world: World):
+    await with_two_tenants(world.store)
+    before = await world.insight.records.size()
+    if before is None:
+        return
+    ids = await admitted(world, *(ours(f"event-{number}") for number in range(1000)))
+    await world.insight.batches.close_batch(a_sealed(ids))
+    full = await world.insight.records.size()
+    assert full is not None
+    assert full > before + 100 * len(ids)
+    await world.sleep(DAY + 1)
+    assert await world.insight.records.prune({}, otherwise=DAY, limit=9) == 1
+    left = await world.insight.records.size()
+    assert left is not None
+    assert left < before + (full - before) / 10
+
+
+async def test_batches_are_found_by_the_beginning_of_their_ids_each_tenant_s_own(world: World):
+    await with_two_tenants(world.store)
+    ids = await admitted(world, *(ours(f"event-{number}") for number in range(3)))
+    [their_id] = await admitted(world, theirs("theirs"))
+    names = [BatchId(f"batch-{start}{'0' * 24}") for start in ("1a2b3c4d", "1a2b3c4f", "1a2b4000")]
+    for name, each in zip(names, ids, strict=True):
+        await world.insight.batches.close_batch(replace(a_sealed([each]), batch_id=name))
+    their_name = BatchId(f"batch-1a2b3c4d{'f' * 24}")
+    sealed = a_sealed([their_id], tenant=THEIRS, camera_id=THEIR_CAMERA)
+    await world.insight.batches.close_batch(replace(sealed, batch_id=their_name))
+    found = world.insight.records.batch_ids
+    assert await found("batch-1a2b3c4d", scope=OURS, limit=2) == [names[0]]
+    assert await found("batch-1a2b3c4d", scope=THEIRS, limit=2) == [their_name]
+    assert await found("batch-1a2b3c4d", scope=None, limit=9) == [names[0], their_name]
+    assert await found("batch-1a2b3c4d", scope=None, limit=1) == [names[0]]
+    assert await found("batch-1a2b", scope=OURS, limit=9) == names
+    assert await found(names[2], scope=OURS, limit=9) == [names[2]]
+    assert await found("batch-1a2c", scope=OURS, limit=9) == []
+    await world.insight.batches.reopen(names[2])
+    assert await found("batch-1a2b4", scope=OURS, limit=9) == []

@@ -1,6 +1,6 @@
 """Who has which camera, as it is listed, on every driver."""
 
-from streamward.leases.lease import SessionState
+from streamward.leases.lease import TICK, SessionState
 from streamward.leases.store import LeaseFilter
 from streamward.model.ids import CameraId, Generation, RunnerId, SiteId, TenantId
 from streamward.model.status import StreamState, StreamStatus
@@ -35,7 +35,7 @@ async def test_leases_are_listed_with_their_places_in_the_order_of_their_cameras
     ]
     assert [each.lease.owner for each in found] == [ONE, None, TWO]
     assert found[0].lease == await world.store.find(CameraId("a-1"))
-    assert (found[0].lease.granted_at, found[0].lease.expires_at) == (at(0), at(8))
+    assert (found[0].lease.granted_at, found[0].lease.expires_at) == (at(0) + TICK, at(8))
 
 
 async def test_leases_are_listed_with_what_was_last_reported_of_their_streams(world: World):

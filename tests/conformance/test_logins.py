@@ -84,6 +84,24 @@ async def test_another_credential_goes_at_once(world: World):
     assert await answers(world, asks("cam-1", login=OTHER)) == [GO]
 
 
+async def test_a_parked_login_is_found_and_allowed_one_more_try(world: World):
+    names = [OTHER, LOGIN]  # of which the first is the newer
+    await with_a_fleet(world)
+    assert await world.store.find_login(TENANT, names) is None
+    assert not await world.store.retry_login(TENANT, names)
+    await refused_twice(world)
+    found = await world.store.find_login(TENANT, names)
+    assert found is not None
+    assert [each.by.camera_id for each in found.refused] == ["cam-1", "cam-3"]
+    assert await world.store.find_login(TenantId("tenant-2"), names) is None
+    assert not await world.store.retry_login(TenantId("tenant-2"), names)
+    assert await world.store.retry_login(TENANT, names)
+    assert not await world.store.retry_login(TENANT, names)
+    assert await answers(world, asks("cam-1", "cam-2")) == [GO, WAIT]
+    await say(world, tells(REFUSED))
+    assert await answers(world, asks("cam-2")) == [PARKED]
+
+
 async def test_a_runner_that_died_before_it_told_counts_as_refused(world: World):
     await with_a_fleet(world)
     await say(world, tells(REFUSED))

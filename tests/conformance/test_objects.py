@@ -94,6 +94,24 @@ async def test_tenants_and_cameras_have_objects_of_their_own(store: Open) -> Non
     assert [await store().get(key) for key in keys] == [str(key).encode() for key in keys]
 
 
+async def test_all_objects_of_one_tenant_are_deleted_by_their_names_and_no_others(store: Open) -> None:
+    ours = [a_key(f"event-{number}", camera=f"cam-{number % 2}") for number in range(10)]
+    theirs = a_key(tenant="t-011")
+    for key in (*ours, theirs):
+        await store().put(key, str(key).encode())
+    assert await store().names(TenantId("t-02"), limit=99) == []
+    assert sorted(await store().names(TenantId("t-01"), limit=99)) == sorted(map(str, ours))
+    found = await store().names(TenantId("t-01"), limit=6)
+    assert len(found) == 6
+    await store().delete(found)
+    await store().delete([*await store().names(TenantId("t-01"), limit=99), str(a_key("never-put"))])
+    assert await store().names(TenantId("t-01"), limit=99) == []
+    assert [await store().get(key) for key in ours] == [None] * 10
+    assert await store().get(theirs) == str(theirs).encode()
+    await store().put(ours[0], b"again")
+    assert await store().get(ours[0]) == b"again"
+
+
 @pytest.mark.parametrize("name", ["a.b", "_-_", "0", "A" * 128, "a..b"])
 async def test_every_name_that_a_key_may_have_can_be_put(store: Open, name: str) -> None:
     await store().put(a_key(name), name.encode())
@@ -127,6 +145,12 @@ async def test_a_place_has_a_url_that_ends_in_its_key(store: Open) -> None:
 
 
 async def test_a_store_that_cannot_be_used_says_so(store_away: ObjectStore) -> None:
-    for asked in (store_away.put(a_key(), b"x"), store_away.get(a_key())):
+    asking = (
+        store_away.put(a_key(), b"x"),
+        store_away.get(a_key()),
+        store_away.names(TenantId("t-01"), limit=9),
+        store_away.delete([str(a_key())]),
+    )
+    for asked in asking:
         with pytest.raises(StoreAway, match=r"^the object store .* cannot be used: "):
             await asked

@@ -1,13 +1,13 @@
 """Keeping leases and giving them back, on every driver."""
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from streamward.leases.lease import DenialReason, Denied, SessionState
-from streamward.leases.policy import stamp_lead
-from streamward.leases.store import Kept, Named, Renewal, Renewed
+from streamward.leases.store import Claim, Granted, Kept, Named, OpenClaim, Renewal, Renewed
 from streamward.model.camera import LeasePolicyName
 from streamward.model.ids import CameraId, Generation
 from tests.support.builders import CAMERA, START, a_camera, a_spec, an_owner, at
@@ -114,7 +114,53 @@ async def test_the_lease_of_a_camera_that_is_no_longer_wanted_is_lost(world: Wor
     await world.store.save_camera(a_camera(**change))
     assert (await renew(world.store, ONE, lease)).lost == (CAMERA,)
     await with_cameras(world.store)
+    assert (await renew(world.store, ONE, lease)).lost == (CAMERA,), "whatever becomes of the camera"
+    [grant] = await world.store.history(CAMERA)
+    assert (grant.ended_at, grant.made_until) == (grant.granted_at, START)
+
+
+@pytest.mark.parametrize("change", [{"site": "site-2"}, {"tenant": "tenant-2"}])
+async def test_the_lease_of_a_camera_that_moves_to_another_tenant_or_site_is_lost(world: World, change):
+    await with_cameras(world.store)
+    await with_runners(world.store, ONE)
+    lease = await take(world.store, ONE)
+    await with_cameras(world.store, **change)
+    assert (await renew(world.store, ONE, lease)).lost == (CAMERA,)
+
+
+async def test_a_change_that_leaves_a_camera_to_its_owner_ends_nothing(world: World):
+    await with_cameras(world.store)
+    await with_runners(world.store, ONE)
+    lease = await take(world.store, ONE)
+    await world.store.save_camera(replace(a_camera(), rtsp_url="rtsp://192.0.2.2/other", max_fps=3.0))
     assert (await renew(world.store, ONE, lease)).kept == (kept(lease),)
+
+
+@pytest.mark.parametrize(("echo", "fits"), [(None, True), (0, True), (-0.001, False), (9, True), (9.001, False)])
+async def test_a_lease_is_extended_only_for_an_owner_that_receives_answers(world: World, echo, fits):
+    await with_cameras(world.store)
+    await with_runners(world.store, ONE)
+    lease = await take(world.store, ONE)
+    await world.sleep(8)
+    told = None if echo is None else at(echo)
+    outcome = await world.store.renew(Renewal(owner=ONE, leases=(named(),), echo=told))
+    assert isinstance(outcome, Renewed)
+    assert (outcome.kept, outcome.busy) == (((kept(lease),), ()) if fits else ((), (CAMERA,)))
+    again = await world.store.acquire(Claim(owner=ONE, camera_id=CAMERA, echo=told))
+    assert isinstance(again, Granted) if fits else again == Denied(DenialReason.BUSY)
+
+
+@pytest.mark.parametrize(("echo", "fits"), [(None, True), (0, True), (-0.001, False), (9, True), (9.001, False)])
+async def test_a_claim_that_was_long_on_its_way_is_given_nothing(world: World, echo, fits):
+    await with_cameras(world.store)
+    await with_runners(world.store, ONE)
+    await world.sleep(8)
+    told = None if echo is None else at(echo)
+    claims = [
+        await world.store.acquire(Claim(owner=ONE, camera_id=CAMERA, echo=told)),
+        await world.store.acquire_free(OpenClaim(owner=ONE, limit=1, echo=told)),
+    ]
+    assert [each == Denied(DenialReason.BUSY) for each in claims] == [not fits, not fits]
 
 
 async def test_the_lease_of_a_deleted_camera_is_lost(world: World):
@@ -205,7 +251,9 @@ async def test_an_owner_that_says_what_it_stamped_last_lets_the_next_begin_right
     await take(world.store, ONE)
     await world.advance(1)
     assert await world.store.release(ONE, [Named(CAMERA, Generation(1), made_until=at(1.2))]) == (CAMERA,)
-    assert (await take(world.store, TWO)).granted_at == at(1.2) + timedelta(microseconds=1)
+    assert (await take(world.store, TWO)).granted_at == at(1) + timedelta(microseconds=1)
+    [released, _] = await world.store.history(CAMERA)
+    assert (released.ended_at, released.made_until) == (at(1), at(1.2))
 
 
 async def test_no_owner_may_put_the_next_grant_off_beyond_its_own_lease(world: World):
@@ -215,7 +263,7 @@ async def test_no_owner_may_put_the_next_grant_off_beyond_its_own_lease(world: W
     await world.store.release(ONE, [Named(CAMERA, lease.generation, made_until=at(10_000))])
     found = await world.store.find(CAMERA)
     assert found is not None
-    assert found.not_before == lease.expires_at
+    assert found.made_until == lease.expires_at
 
 
 async def test_the_end_of_an_incarnation_frees_all_that_it_holds(world: World):
@@ -226,5 +274,5 @@ async def test_the_end_of_an_incarnation_frees_all_that_it_holds(world: World):
     assert sorted(await world.store.end(ONE)) == ["cam-1", "cam-3"]
     freed = await world.store.find(CameraId("cam-1"))
     assert freed is not None
-    assert (freed.owner, freed.not_before) == (None, START + timedelta(seconds=stamp_lead(8.0)))
+    assert (freed.owner, freed.ended_at, freed.made_until) == (None, freed.granted_at, at(8))
     assert (await world.store.counts()).leased == 1

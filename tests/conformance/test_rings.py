@@ -11,7 +11,7 @@ import pytest
 from streamward.drivers.clip_folder import ClipFolder
 from streamward.drivers.cutting import PyAvCutter
 from streamward.model.ids import CameraId
-from streamward.model.video import VideoCodec
+from streamward.model.video import NAL_CODECS
 from streamward.runner.recent import NothingToShow, Recent
 from streamward.vision.lane import ArrivedUnit
 from streamward.vision.ring import Memory, Ring, Shelf, Units
@@ -90,7 +90,7 @@ async def test_what_was_forgotten_is_gone_even_for_those_who_still_know_of_it(wo
     assert units_in(ring, 100) == ()
 
 
-@pytest.mark.parametrize("codec", VideoCodec)
+@pytest.mark.parametrize("codec", NAL_CODECS)
 async def test_clips_and_pictures_are_the_same_bytes(world, codec):
     made = []
     for shelf in (Memory, world.shelf):

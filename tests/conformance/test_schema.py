@@ -44,6 +44,19 @@ async def url(server: PostgresServer | None, tmp_path: Path) -> AsyncIterator[st
     await server.drop(name)
 
 
+async def test_a_database_file_is_made_for_its_owner_alone_and_keeps_the_mode_that_it_has(tmp_path: Path) -> None:
+    await migrate(f"sqlite:///{tmp_path}/test.db")
+    engine = migration_engine(f"sqlite:///{tmp_path}/test.db")
+    async with engine.begin() as connection:
+        await connection.execute(text("DELETE FROM cameras"))
+        assert {(tmp_path / f"test.db{end}").stat().st_mode & 0o777 for end in ("", "-wal", "-shm")} == {0o600}
+    (tmp_path / "test.db").chmod(0o640)
+    await engine.dispose()
+    async with engine.connect():
+        assert (tmp_path / "test.db").stat().st_mode & 0o777 == 0o640
+    await engine.dispose()
+
+
 @pytest.fixture(scope="session")
 def filled_url(server: PostgresServer | None, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A database with one of everything, for tests that change nothing for good."""

@@ -19,7 +19,7 @@ ADDRESSES = AddressPolicy(
 
 
 async def test_a_site_is_kept_as_saved(world: World):
-    site = replace(a_site(policy=LeasePolicyName.STICKY), addresses=ADDRESSES, dials=7, dials_per_minute=60.0)
+    site = replace(a_site(policy=LeasePolicyName.FASTER), addresses=ADDRESSES, dials=7, dials_per_minute=60.0)
     await world.store.save_site(site)
     assert await world.store.find_site(SITE, scope=None) == replace(site, revision=1, updated_at=at(0))
     await world.advance(1)

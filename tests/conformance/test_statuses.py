@@ -24,6 +24,8 @@ async def test_a_report_of_the_owner_is_kept_whole(world: World):
         shard_id=ShardId("shard-1"),
         substate=Substate.PARKED,
         error_code="rtsp-401",
+        error_detail="the camera – refused it",
+        retry_at=at(9),
         fps=5.5,
         last_frame_ts=at(1),
         last_frame_age_s=2.5,

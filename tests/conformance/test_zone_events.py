@@ -35,13 +35,13 @@ async def with_an_heir(world: World) -> None:
     """The second owner has had our camera since second 10; it is second 20."""
     await with_two_tenants(world.store)
     await world.sleep(10)
-    await world.store.release(ONE, [replace(named(), made_until=at(9))])
-    assert (await take(world.store, TWO)).granted_at == at(10)
+    await world.store.release(ONE, [replace(named(), made_until=at(10) - TICK)])
+    assert (await take(world.store, TWO)).granted_at == at(10) + TICK
     await world.sleep(10)
 
 
 def theirs(event_id: str) -> Crossed:
-    return a_crossed(event_id, camera_id=THEIR_CAMERA, tenant_id=THEIRS)
+    return a_crossed(event_id, camera_id=THEIR_CAMERA, tenant_id=THEIRS, site_id="site-2")
 
 
 async def numbers(world: World, *crossed: Crossed) -> list[int]:
@@ -69,6 +69,7 @@ async def test_what_happened_at_a_zone_is_stored_and_read_whole(world: World):
             camera_id=OUR_CAMERA,
             generation=crossed.generation,
             made_at=at(42),
+            stamped_at=at(44),
             stored_at=at(50),
             is_late=False,
             kind=Crossing.LEAVE,
@@ -122,7 +123,7 @@ async def test_a_zone_event_is_never_dated_ahead_of_the_database(world: World):
     await with_two_tenants(world.store)
     [noted] = await world.insight.zone_events.admit([a_crossed(made_at=at(7), happened_at=at(7))])
     assert noted is not None
-    assert noted.made_at == START
+    assert noted.made_at == START + TICK, "when it was granted"
 
 
 async def test_nobody_reads_another_tenant_s_zone_events(world: World):

@@ -27,7 +27,7 @@ def test_a_batch_is_analysed_with_what_was_seen_in_it() -> None:
         told = analysis_details(found)
         assert (told.camera_uuid, told.analyst) == ("cam-1", "summary")
         assert told.summary == "3 × person on cam-1 within 2 s"
-        assert [(each.label, each.count, each.dwell_s) for each in told.kinds] == [("person", 3, 2.0)]
+        assert [(each.label, each.count, round(each.dwell_s, 3)) for each in told.kinds] == [("person", 3, 2.0)]
         assert await desk.bus.waiting(ANALYSIS.name) == 0
 
     examining(scene, ScriptedAnalyst())

@@ -15,6 +15,7 @@ from streamward.protocol.fields import ClearText
 from streamward.protocol.identities import TokenGiven
 from streamward.protocol.problem import Problem
 from streamward.runner.badge import GivenToken, ProvenToken, Speaker, TokenUnusable, owner_in
+from streamward.runtime import virtual_time
 from tests.support.builders import START
 from tests.support.clocks import ManualClock
 
@@ -74,7 +75,8 @@ async def test_a_token_is_used_until_two_thirds_of_its_life():
     for seconds in (0, 599, 1, 1):
         clock.advance(seconds)
         assert await ask(speaking) == "fine"
-        await asyncio.sleep(0)
+        for _ in range(10):  # turns of the loop in which the next token is given
+            await asyncio.sleep(0)
     assert control.shown == ["token-1", "token-1", "token-1", "token-2"]
 
 
@@ -134,3 +136,14 @@ async def test_a_given_token_that_counts_no_more_is_told_of_once(caplog: pytest.
     (told,) = caplog.messages
     assert "counts no more (the token has expired): start again with another" in told
     assert "mine" not in told
+
+
+def test_a_token_that_takes_seconds_is_waited_for():
+    async def story() -> None:
+        control = FakeControl()
+        control.may_give.clear()
+        asyncio.get_running_loop().call_later(4.0, control.may_give.set)
+        assert await ask(speaker(control, ManualClock(START))) == "fine"
+        assert asyncio.get_running_loop().time() < 4.1
+
+    virtual_time.run(story())

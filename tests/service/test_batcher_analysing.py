@@ -38,7 +38,7 @@ async def test_what_a_worker_saw_is_analysed_when_its_batch_is_over():
     desk = a_desk()
     await desk.see(0, 0)
     await desk.take_in()
-    desk.clock.advance(30)
+    desk.clock.advance(31)
     await closed_and_shown(desk)
     assert [each.summary for each in await said(desk)] == ["2 × person on cam-1 within 0 s"]
     assert len(desk.of(BatchAnalysed)) == 1
@@ -59,7 +59,7 @@ async def test_what_could_not_be_analysed_at_once_waits_for_its_batch():
     await closed_and_shown(desk)
     assert [each.is_reopened for each in desk.of(BatchGivenUp)] == [True]
     assert await said(desk) == []
-    desk.clock.advance(30)
+    desk.clock.advance(31)
     await closed_and_shown(desk)
     assert [each.reason for each in desk.of(BatchClosed)] == ["fast_path", "idle_timeout"]
     assert [each.summary for each in await said(desk)] == ["1 × person on cam-1 within 0 s"]
@@ -70,7 +70,7 @@ async def test_a_batch_that_fails_for_good_is_in_the_dead_letters():
     await desk.see(0)
     await desk.take_in()
     await closed_and_shown(desk)
-    desk.clock.advance(30)
+    desk.clock.advance(31)
     await closed_and_shown(desk)
     (dead,) = desk.waiting(DEAD.name)
     assert dead.routing_key == "dead.tenant-1.cam-1"

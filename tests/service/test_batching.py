@@ -6,12 +6,21 @@ from typing import Any
 
 import pytest
 
-from streamward.batcher.facts import AnalysisHeld, BatchClosed, BroadcastsDropped, DetectionsAddedAgain
+from streamward.batcher.facts import (
+    AnalysisHeld,
+    BatchClosed,
+    BroadcastsDropped,
+    DetectionsAddedAgain,
+    RetentionShortened,
+)
 from streamward.batcher.herald import MOST_WAITING, Herald
-from streamward.batcher.pruner import PRUNE_EVERY
+from streamward.batcher.known_rules import READ_EVERY
+from streamward.batcher.pruner import PRUNE_EVERY, SOME_OVER_SIZE, Pruner
 from streamward.batcher.relay import HELD_AT, HELD_FOR, LOOK_EVERY, OTHERS_AFTER, BatchRefused, Relay
 from streamward.batcher.sweeper import FRESH, MARGIN, SWEEP_EVERY
 from streamward.drivers.memory.bus import MemoryBus
+from streamward.drivers.memory.database import MemoryDatabase
+from streamward.drivers.memory.detections import MemoryRecords
 from streamward.drivers.memory.open_batches import MemoryOpenBatches
 from streamward.insight.batch import BatchId, Limits
 from streamward.insight.rules import Rules
@@ -44,45 +53,83 @@ async def until(desk: Desk, second: float) -> None:
     await desk.batcher.closer.tick()
 
 
-async def seen_at(desk: Desk, *seconds: float) -> None:
+async def seen_at(desk: Desk, *seconds: float, checked: bool = True) -> None:
+    """Detections that arrive when they are made; the closer looks before each, unless it is to come after them."""
     for second in seconds:
-        await until(desk, second)
+        desk.clock.advance(second - desk.clock.boot())
+        if checked:
+            await desk.batcher.closer.tick()
         await desk.see(0)
         await desk.take_in()
 
 
-async def test_timeline_a_closes_after_thirty_idle_seconds():
+async def test_the_timeline_of_s2_closes_by_idle_time_at_the_check_after_thirty_seconds():
     desk = Desk()
-    await seen_at(desk, 0, 5, 15, 44.9, 50)
-    await until(desk, 79.9)
-    assert desk.of(BatchClosed) == []
-    await until(desk, 80)
+    await seen_at(desk, 0, 5, 15)
+    await until(desk, 45)
+    await seen_at(desk, 50, checked=False)
+    await until(desk, 80.001)
     (closed,) = desk.of(BatchClosed)
-    assert (closed.detections, closed.reason) == (5, "idle_timeout")
+    assert (closed.detections, closed.reason) == (4, "idle_timeout")
 
 
-async def test_timeline_b_closes_after_ninety_seconds_whatever_comes():
+async def test_the_timeline_of_s2_closes_by_its_window_after_ninety_seconds_whatever_arrives():
     desk = Desk()
-    await seen_at(desk, 0, 5, 15, 40, 50, 60, 75)
+    await seen_at(desk, 0, 5, 15)
+    await until(desk, 45)
+    await seen_at(desk, 50, checked=False)
+    await seen_at(desk, 60, 75)
     await until(desk, 89.9)
     assert desk.of(BatchClosed) == []
     await until(desk, 90)
     (closed,) = desk.of(BatchClosed)
-    assert (closed.detections, closed.reason) == (7, "window_timeout")
+    assert (closed.detections, closed.reason) == (6, "window_timeout")
 
 
-async def test_batches_of_a_tenant_that_the_database_does_not_know_close_too():
+async def test_the_end_of_a_window_is_seen_between_two_checks():
+    desk = Desk(Rules(limits=Limits(window=92.5)))
+    await seen_at(desk, *range(0, 91, 10))
+    await until(desk, 92.4)
+    assert desk.of(BatchClosed) == []
+    await until(desk, 92.5)
+    assert [closed.reason for closed in desk.of(BatchClosed)] == ["window_timeout"]
+
+
+async def test_two_batchers_check_at_the_same_moments():
     desk = Desk()
-    desk.db.tenants.clear()
-    await seen_at(desk, 0)
+    await seen_at(desk, 1)
+    other = desk.another()
+    desk.clock.advance(28)  # T+29
+    await other.closer.tick()
     await until(desk, 30)
-    (closed,) = desk.of(BatchClosed)
-    assert closed.tenant_id == TENANT
+    await other.closer.tick()
+    desk.clock.advance(2)  # idle since T+31, and both have done the check of T+30
+    await other.closer.tick()
+    await until(desk, 34)
+    assert desk.of(BatchClosed) == []
+    desk.clock.advance(1)
+    await other.closer.tick()
+    assert len(desk.of(BatchClosed)) == 1
+
+
+async def test_a_batch_that_closes_after_its_tenant_was_deleted_is_broadcast_to_nobody():
+    desk = Desk(Rules(limits=Limits(most=1)))
+    await desk.see(0)
+    await desk.take_in()
+    desk.db.tenants.clear()
+    for _ in range(2):  # with the internal id that was known before, and without one
+        await desk.batcher.closer.tick()
+        await desk.batcher.herald.write()
+        desk.clock.advance(READ_EVERY)
+    assert len(desk.of(BatchClosed)) == 1
+    assert desk.db.broadcasts == []
 
 
 async def test_a_full_batch_closes_at_once_and_is_told_to_everybody():
     desk = Desk(Rules(limits=Limits(most=3)))
-    await seen_at(desk, 0, 1, 2)
+    desk.clock.advance(2)
+    await desk.see(-2, -1, 0)
+    await desk.take_in()
     await desk.batcher.closer.close_in_hand()
     await desk.batcher.relay.tick()
     (message,) = desk.told()
@@ -92,7 +139,7 @@ async def test_a_full_batch_closes_at_once_and_is_told_to_everybody():
         "batch_id": batch_id[:14],
         "camera_id": CAMERA,
         "detection_ids": [1, 2, 3],
-        "started_at": "2026-01-01T12:00:00Z",
+        "started_at": "2026-01-01T12:00:02Z",
         "closed_at": "2026-01-01T12:00:02Z",
         "close_reason": "max_size",
         "pipeline_start_time": "2026-01-01T12:00:00Z",
@@ -110,7 +157,7 @@ async def test_a_tenant_with_nothing_due_is_asked_about_every_few_seconds_only()
         await until(desk, second)
     assert index.asked == 4
     await seen_at(desk, 20)
-    await until(desk, 50)
+    await until(desk, 55)
     assert len(desk.of(BatchClosed)) == 1
 
 
@@ -134,7 +181,7 @@ async def test_what_joined_a_batch_that_was_closed_already_gets_another_one():
     await desk.see(0)
     await desk.take_in()
     before = desk.index._thing._shelves
-    (sealed,) = await desk.index.seal_due(TENANT, now=START + timedelta(seconds=30), limit=9)
+    (sealed,) = await desk.index.seal_due(TENANT, now=START + timedelta(seconds=31), limit=9, is_check=True)
     await desk.insight.batches.close_batch(sealed)  # then the index comes back with it, as if it were open
     assert before[TENANT].closing
     desk.index._thing._shelves = {}
@@ -171,10 +218,10 @@ async def test_what_is_being_added_by_others_is_left_alone_until_they_had_time()
     desk.index.failing = set()
     desk.clock.advance(0.1)
     assert await sweeper.tick() == FRESH.total_seconds()
-    assert await desk.index.next_due(TENANT) is None
+    assert await desk.index.next_window_end(TENANT) is None
     desk.clock.advance(FRESH.total_seconds() + 1)
     assert await sweeper.tick() == SWEEP_EVERY
-    assert await desk.index.next_due(TENANT) is not None
+    assert await desk.index.next_window_end(TENANT) is not None
 
 
 async def test_what_the_index_lost_in_silence_is_found_after_the_longest_batch():
@@ -276,7 +323,7 @@ async def test_broadcasts_that_cannot_be_written_wait_and_what_does_not_fit_is_l
     herald = Herald(broadcasts, journal=desk.journal)
     broadcasts.failing = {"append"}
     for number in range(MOST_WAITING + 3):
-        herald.tell(TENANT, "detection.new", a_broadcast(number))
+        herald.tell(TENANT, "detection.new", a_broadcast(number), tenant_key=f"~{TENANT}")
     with pytest.raises(StoreUnavailable):
         await herald.tick()
     broadcasts.failing = set()
@@ -296,3 +343,56 @@ async def test_what_happened_at_zones_is_forgotten_with_its_tenant_s_batches():
     desk.clock.advance(1)
     await pruner.tick()
     assert desk.db.zone_events == {}
+
+
+class SizedRecords(MemoryRecords):
+    """Records whose size is a thousand bytes for each detection, as those of an embedded database."""
+
+    def __init__(self, database: MemoryDatabase) -> None:
+        super().__init__(database)
+        self._database = database
+
+    async def size(self) -> int | None:
+        return 1000 * len(self._database.detections)
+
+
+async def close_batches(desk: Desk, count: int) -> None:
+    """So many batches of one detection each, a second apart."""
+    for _ in range(count):
+        await desk.see(0)
+        await desk.take_in()
+        await desk.batcher.closer.close_in_hand()
+        desk.clock.advance(1)
+
+
+async def test_an_embedded_database_above_its_size_loses_what_is_oldest_before_its_days_are_over():
+    desk = Desk(Rules(limits=Limits(most=1)))
+    desk.insight.records = SizedRecords(desk.db)
+    await close_batches(desk, 2 * SOME_OVER_SIZE + 50)
+    await desk.see(0, detections=[], zone_events=[a_crossing()])
+    await desk.take_in()
+    numbers = sorted(desk.db.detections)
+    pruner = Pruner(desk.parts(), max_bytes=160_000)
+    rests = []
+    for _ in range(3):
+        desk.clock.advance(0.001)
+        rests.append(await pruner.tick())
+    assert rests == [1.0, PRUNE_EVERY, PRUNE_EVERY], "100 of 250 were too many"
+    assert abs(len(desk.db.detections) - 150) <= 1
+    assert sorted(desk.db.detections) == numbers[-len(desk.db.detections) :], "the newest are left"
+    assert len(desk.db.zone_events) == 1, "it is younger than what was removed"
+    [told] = desk.of(RetentionShortened)
+    assert (told.used_bytes, told.max_bytes) == (250_000, 160_000)
+
+
+async def test_a_shortened_retention_is_recorded_once_an_hour():
+    desk = Desk(Rules(limits=Limits(most=1)))
+    desk.insight.records = SizedRecords(desk.db)
+    pruner = Pruner(desk.parts(), max_bytes=0)
+    recorded = []
+    for rest in (1.0, 1.0, 3600.0):
+        await close_batches(desk, 2)
+        desk.clock.advance(rest)
+        await pruner.tick()
+        recorded.append(len(desk.of(RetentionShortened)))
+    assert recorded == [1, 1, 2]

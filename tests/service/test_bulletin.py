@@ -1,23 +1,18 @@
 """What a Manager tells the control plane of its streams: all of it, and again what was not taken."""
 
+import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from streamward.drivers.memory.bus import MemoryBus, MemoryQueues
-from streamward.leases.lease import Owner
 from streamward.model.ids import CameraId
-from streamward.model.status import StreamState
 from streamward.protocol.problem import Problem
 from streamward.protocol.streams import ReportsAccepted, StreamReport
-from streamward.runner.bulletin import MOST_REPORTS, Bulletin, BulletinParts
-from streamward.runtime.journal import Journal
-from streamward.runtime.teller import Teller
-from tests.support.builders import START, an_owner
-from tests.support.managers import Host, a_host
-
-OWNER: Owner = an_owner()
+from streamward.runner.bulletin import MOST_REPORTS, Bulletin
+from streamward.runtime import virtual_time
+from tests.support.managers import a_host
+from tests.support.streams import a_report
 
 
 @dataclass
@@ -33,23 +28,14 @@ class Desk:
         return self.answer
 
 
-def a_report(number: int, *, state: StreamState = StreamState.STREAMING) -> StreamReport:
-    return StreamReport(camera_uuid=f"cam-{number}", runner_id=OWNER.runner_id, state=state, ts=START)
-
-
 def reports(count: int) -> dict[CameraId, StreamReport]:
     return {CameraId(f"cam-{number}"): a_report(number) for number in range(count)}
-
-
-def bulletin(host: Host, desk: Desk) -> Bulletin:
-    teller = Teller(MemoryBus(MemoryQueues(host.clock)), journal=Journal(), clock=host.clock)
-    return Bulletin(host.manager, OWNER, BulletinParts(control=desk, teller=teller, clock=host.clock))
 
 
 async def test_more_than_fits_a_message_goes_in_several():
     async with a_host() as host:
         desk, host.manager.reports = Desk(ReportsAccepted(accepted=1)), reports(2 * MOST_REPORTS + 1)
-        await bulletin(host, desk).tick()
+        await Bulletin(host.manager, desk).tick()
         assert desk.taken == [MOST_REPORTS, MOST_REPORTS, 1]
         assert host.manager.reports == {}
 
@@ -66,5 +52,31 @@ async def test_more_than_fits_a_message_goes_in_several():
 async def test_what_was_not_taken_is_told_again_unless_it_never_will_be(answer: Problem | None, left: int):
     async with a_host() as host:
         host.manager.reports = reports(2)
-        await bulletin(host, Desk(answer)).tick()
+        await Bulletin(host.manager, Desk(answer)).tick()
         assert len(host.manager.reports) == left
+
+
+def test_a_slow_answer_holds_up_no_newer_report_and_counts_when_it_comes():
+    async def story() -> None:
+        answers = [asyncio.get_running_loop().create_future() for _ in range(2)]
+
+        class Slow(Desk):
+            async def post(self, path: str, message: Any, kind: type[Any], *, within: float) -> Any:
+                await super().post(path, message, kind, within=within)
+                return await answers[len(self.taken) - 1]
+
+        async with a_host() as host:
+            desk = Slow()
+            bulletin = Bulletin(host.manager, desk)
+            host.manager.reports = reports(2)
+            await bulletin.tick()
+            host.manager.reports = reports(1)
+            await bulletin.tick()
+            assert desk.taken == [2, 1]
+            answers[0].set_result(ReportsAccepted(accepted=2))
+            await asyncio.sleep(0.1)
+            assert host.manager.reports == {}
+            await bulletin.close()
+            assert len(host.manager.reports) == 1, "what was not accepted is kept"
+
+    virtual_time.run(story())

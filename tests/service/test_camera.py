@@ -2,13 +2,15 @@
 
 import asyncio
 import socket
+from dataclasses import replace
 
 import pytest
 
-from streamward.model.address_policy import AddressPolicy
+from streamward.drivers.addresses import HostLimits
+from streamward.model.address_policy import DEFAULT_LIMITS, AddressPolicy
 from streamward.model.source_url import Credential
 from streamward.model.stream_error import StreamErrorCode, StreamFailure
-from streamward.model.video import VideoCodec
+from streamward.model.video import NAL_CODECS, VideoCodec
 from streamward.nvr.spec import Access
 from tests.support.cameras import dial, watched
 from tests.support.news import PATIENCE
@@ -16,7 +18,7 @@ from tests.support.plants import at
 from tests.support.recorders import ADA, WRONG, a_recorder
 
 
-@pytest.mark.parametrize("codec", VideoCodec)
+@pytest.mark.parametrize("codec", NAL_CODECS)
 async def test_pictures_come_from_a_keyframe_on(codec: VideoCodec):
     async with a_recorder(codec=codec) as nvr:
         ear = await watched(at(nvr.url("cam-1")), 30)
@@ -58,6 +60,17 @@ async def test_an_address_that_the_site_does_not_allow_is_never_connected_to():
         assert nvr.recorder.sessions.count(0.0) == 0
     assert failed.code is named.code is StreamErrorCode.URL_FORBIDDEN
     assert "loopback" in failed.detail
+
+
+async def test_an_address_that_the_runner_s_settings_do_not_permit_is_never_connected_to():
+    async with a_recorder() as nvr:
+        addresses = [at(nvr.url("cam-1").replace("127.0.0.1", host)) for host in ("127.0.0.1", "localhost")]
+        failures = [await dial(replace(each, limits=HostLimits())) for each in addresses]
+        installed = await dial(replace(addresses[1], installation=DEFAULT_LIMITS))
+        assert nvr.recorder.sessions.count(0.0) == 0
+    assert {failure.code for failure in failures} == {StreamErrorCode.SOURCE_NOT_PERMITTED}
+    assert "STREAMWARD_RUNNER_SOURCE_" in failures[0].detail
+    assert (installed.code, "the installation" in installed.detail) == (StreamErrorCode.URL_FORBIDDEN, True)
 
 
 async def test_a_port_where_nobody_listens_is_refused():

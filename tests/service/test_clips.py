@@ -13,13 +13,13 @@ import av
 import pytest
 
 from streamward.drivers import camera
-from streamward.drivers.addresses import CameraAddress
+from streamward.drivers.addresses import CameraAddress, HostLimits
 from streamward.drivers.cutting import PyAvCutter
 from streamward.drivers.rounds import Rounds
 from streamward.model.address_policy import AddressPolicy
 from streamward.model.ids import CameraId
 from streamward.model.source_url import SourceKind, parse
-from streamward.model.video import VideoCodec
+from streamward.model.video import NAL_CODECS
 from streamward.nvr.faults import Corrupt, Fault, FpsChange, Frozen, Loss, Reencode, TimestampJump
 from streamward.runner.recent import Recent
 from streamward.runtime.clock import SystemClock
@@ -97,11 +97,11 @@ async def in_rounds(address: CameraAddress, pictures: int) -> Recent:
     return recent
 
 
-@pytest.mark.parametrize("codec", VideoCodec)
+@pytest.mark.parametrize("codec", NAL_CODECS)
 async def test_a_clip_has_every_picture_at_the_pace_at_which_it_was_taken(codec):
     async with a_recorder(codec=codec) as nvr:
         recent = await in_rounds(at(nvr.url(CAMERA)), 60)
-    shown = played(await recent.clip(CAMERA, seconds=30))
+    shown = played((await recent.clip(CAMERA, seconds=30)).content)
     assert (shown.is_whole, len(shown.moments)) == (True, 60)
     assert {round(after - before, 3) for before, after in pairwise(shown.moments)} == {1 / PICTURE.fps}
 
@@ -125,7 +125,7 @@ async def test_whatever_a_camera_does_its_clip_plays_with_rising_times(fault: Fa
         await more(ear, 40)
         await nvr.clear()
         await more(ear, 30)
-        shown = played(await recent.clip(CAMERA, seconds=30))
+        shown = played((await recent.clip(CAMERA, seconds=30)).content)
     assert shown.is_rising
     assert shown.is_whole or not is_whole
     assert 2 < shown.moments[-1] - shown.moments[0] < 60  # and not hours
@@ -137,7 +137,7 @@ async def test_after_another_size_a_clip_begins_with_that():
         await more(ear, 30)
         await nvr.set(Reencode(width=480, height=288))
         await more(ear, 30)
-        shown = played(await recent.clip(CAMERA, seconds=30))
+        shown = played((await recent.clip(CAMERA, seconds=30)).content)
     assert (shown.sizes, shown.is_rising, shown.is_whole) == ({(480, 288)}, True, True)
 
 
@@ -147,16 +147,16 @@ async def test_a_clip_goes_on_over_a_new_connection():
         for _ in range(2):
             async with connected(at(nvr.url(CAMERA)), recent) as ear:
                 await more(ear, 30)
-        shown = played(await recent.clip(CAMERA, seconds=30))
+        shown = played((await recent.clip(CAMERA, seconds=30)).content)
     assert (len(shown.moments) >= 60, shown.is_rising, shown.is_whole) == (True, True, True)
 
 
 async def test_a_clip_of_a_camera_that_came_back_with_another_codec_is_of_that_codec():
     recent = nothing_yet()
-    for codec in VideoCodec:
+    for codec in NAL_CODECS:
         async with a_recorder(codec=codec) as nvr, connected(at(nvr.url(CAMERA)), recent) as ear:
             await more(ear, 30)
-            clip = await recent.clip(CAMERA, seconds=30)
+            clip = (await recent.clip(CAMERA, seconds=30)).content
             with av.open(io.BytesIO(clip), "r") as read:
                 assert read.streams.video[0].codec_context.name == {"h264": "h264", "h265": "hevc"}[codec]
             assert (played(clip).is_rising, played(clip).is_whole) == (True, True)
@@ -167,13 +167,15 @@ def out_of_order(path: Path, encoder: str) -> CameraAddress:
     options = {"preset": "fast", "x265-params": "log-level=0"} if encoder == "libx265" else {"preset": "fast"}
     film = a_film(path / "film.mp4", encoder, frames=40, gop_size=20, max_b_frames=2, options=options)
     url = parse(f"file://{film}", kinds=set(SourceKind)).url
-    return CameraAddress(url=url, credential=None, addresses=AddressPolicy(kinds=frozenset(SourceKind)))
+    policy = AddressPolicy(kinds=frozenset(SourceKind))
+    limits = HostLimits(addresses=policy, folders=(str(path),))
+    return CameraAddress(url=url, credential=None, addresses=policy, limits=limits)
 
 
 @pytest.mark.parametrize("encoder", ["libx264", "libx265"])
 async def test_pictures_that_were_not_sent_in_order_are_shown_in_order(tmp_path: Path, encoder: str):
     recent = await in_rounds(out_of_order(tmp_path, encoder), 35)
-    shown = played(await recent.clip(CAMERA, seconds=30))
+    shown = played((await recent.clip(CAMERA, seconds=30)).content)
     assert (shown.is_whole, shown.is_rising, len(shown.moments)) == (True, True, 35)
     assert {round(after - before, 2) for before, after in pairwise(shown.moments[:-4])} == {0.1}  # the end is cut
 

@@ -9,9 +9,10 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from streamward.control import demo
 from streamward.control.app import FolderUnusable, data_folder
 from streamward.control.keys import load_keyring, make_key
-from streamward.control.server import CannotListen, listen
+from streamward.control.server import listen
 from streamward.control.sole import DatabaseInUse, sole_use
 from streamward.leases.store import CameraFilter
+from streamward.runtime.listening import CannotListen
 from streamward.runtime.private_file import KeyFileUnusable
 from tests.support.app import ControlUnderTest
 

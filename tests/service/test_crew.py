@@ -14,8 +14,31 @@ from streamward.protocol import codec, worker_link
 from streamward.protocol.fields import ClearText
 from streamward.protocol.shards import ShardConfig, Source
 from streamward.protocol.spawning import Exited
-from streamward.protocol.worker_link import Began, Begin, DialEnded, Feed, Showing, Stopped, Told, Warm, Warmed, Word
-from streamward.runner.crew import BEGUN_WITHIN, LOADED_WITHIN, SILENT_FOR, Crew, Seat, seated, speaks
+from streamward.protocol.worker_link import (
+    Began,
+    Begin,
+    DialEnded,
+    Feed,
+    Ping,
+    Pong,
+    Showing,
+    Stopped,
+    Told,
+    Warm,
+    Warmed,
+    Word,
+)
+from streamward.runner.crew import (
+    ANSWERED_WITHIN,
+    BEGUN_WITHIN,
+    LOADED_WITHIN,
+    PING_EVERY,
+    SILENT_FOR,
+    Crew,
+    Seat,
+    seated,
+    speaks,
+)
 from streamward.runtime.channel import Channel
 from tests.support.builders import START
 from tests.support.clocks import ManualClock
@@ -70,12 +93,35 @@ async def test_a_spare_that_waited_for_long_is_not_stuck_when_it_takes_a_shard()
         await host.crew.start(None, CONFIG)
         worker = await Channel.over(host.nursery.ends[1])
         await host.hears(worker, Warmed())
-        assert host.wait(10 * BEGUN_WITHIN) == []
+        assert isinstance(worker_link.read_order(await worker.receive() or b""), Warm)
+        for _ in range(10 * round(BEGUN_WITHIN / PING_EVERY)):
+            assert host.wait(PING_EVERY) == []
+            assert worker_link.read_order(await worker.receive() or b"") == Ping()
+            host.crew.seats[1].heard(Pong(), host.clock.boot())
+        worker.send(codec.encode(Pong()))
+        await host.hears(worker, Warmed())  # a Pong is passed on to nobody
         seat = host.crew.seats[1]
         seat.begin(SHARD, CONFIG, now=host.clock.boot())
         assert host.wait(BEGUN_WITHIN) == []
         assert host.clock.boot() - seat.born_at == BEGUN_WITHIN  # it has proven nothing while it waited
         assert host.wait(2) == host.nursery.stopped == [1]
+        await worker.close()
+
+
+async def test_a_spare_that_does_not_answer_gets_no_shard_and_is_stuck():
+    async with a_host() as host:
+        await host.crew.start(None, CONFIG)
+        worker = await Channel.over(host.nursery.ends[1])
+        await host.hears(worker, Warmed())
+        assert host.wait(PING_EVERY + ANSWERED_WITHIN) == []
+        assert [each.worker.is_ready for each in host.crew.seated()] == [True]
+        assert host.wait(1) == []
+        assert [each.worker.is_ready for each in host.crew.seated()] == [False]
+        host.clock.advance(3600)  # the host was suspended: its answer is still to be read
+        assert host.crew.kill_stuck() == []
+        assert [each.worker.is_ready for each in host.crew.seated()] == [True]
+        assert host.wait(PING_EVERY + SILENT_FOR) == []
+        assert host.wait(1) == host.nursery.stopped == [1]
         await worker.close()
 
 
@@ -92,13 +138,13 @@ async def test_a_spare_loads_one_make_after_the_other_and_each_once():
         worker = await Channel.over(host.nursery.ends[1])
         for make in (1, 1):  # while it still loads the first one
             seat.warm(make, UNKNOWN, now=1.0)
-        assert (seated(seat).loading, seated(seat).loaded) == (0, None)
+        assert (seated(seat, 0.0).loading, seated(seat, 0.0).loaded) == (0, None)
         await host.hears(worker, Warmed())
-        assert (seated(seat).loading, seated(seat).loaded) == (None, 0)
+        assert (seated(seat, 0.0).loading, seated(seat, 0.0).loaded) == (None, 0)
         for make in (1, 1):
             seat.warm(make, UNKNOWN, now=2.0)
         await host.hears(worker, Warmed(problem="it is not there"))
-        assert (seated(seat).loading, seated(seat).loaded) == (None, None)
+        assert (seated(seat, 0.0).loading, seated(seat, 0.0).loaded) == (None, None)
         seat.warm(1, UNKNOWN, now=3.0)
         seat.warm(0, CONFIG, now=4.0)
         async with asyncio.timeout(60):

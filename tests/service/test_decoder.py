@@ -1,5 +1,6 @@
 """One camera's decoder, with pictures that PyAV encoded."""
 
+import random
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from streamward.drivers.decoder import DecodedFrame, Decoder
 from streamward.drivers.hardware import NAMES, AvDevice, Hardware, HardwareUnusable
-from streamward.model.video import HardwareDecoding, SkipLoopFilter, VideoCodec
+from streamward.model.video import NAL_CODECS, HardwareDecoding, SkipLoopFilter, VideoCodec
 from streamward.vision.decoding import MOST_KEPT
 from streamward.vision.lane import ArrivedUnit
 from tests.support.videos import a_reordered_video, a_video
@@ -96,7 +97,7 @@ def sums(frames: list[DecodedFrame]) -> list[int]:
     return [int(frame.fitted(frame.size).sum()) for frame in frames]
 
 
-@pytest.mark.parametrize("codec", VideoCodec)
+@pytest.mark.parametrize("codec", NAL_CODECS)
 def test_without_the_device_the_processor_decodes_and_that_is_told_once(codec: VideoCodec):
     units, card, told = a_video(moving(6), codec=codec), Card(None), Told()
     hardware = on(card, told)
@@ -143,6 +144,17 @@ def test_a_picture_that_neither_can_read_is_corrupt_once_and_the_next_keyframe_i
     assert (decoder.corrupt, len(told)) == (1, 1)
 
 
+def test_every_frame_that_refers_to_a_corrupt_keyframe_is_corrupt():
+    units = a_video(moving(10), gop=5)
+    half = len(units[0].content) // 2
+    spoilt = [replace(units[0], content=units[0].content[:half] + random.Random(1).randbytes(half)), *units[1:]]
+    decoder = Decoder(VideoCodec.H264)
+    assert len(decoded(decoder, spoilt[:5])) == 5
+    assert decoder.corrupt == 5
+    assert len(decoded(decoder, spoilt[5:])) == 5
+    assert decoder.corrupt == 5
+
+
 def test_a_decoder_that_failed_on_a_device_leaves_that_to_others():
     units, card, told = a_video(moving(6)), Card(3), Told()
     hardware = on(card, told)
@@ -171,7 +183,7 @@ def levels(frames: list[DecodedFrame]) -> list[int]:
 
 
 @pytest.mark.parametrize("after", [None, 0, 2, 100])
-@pytest.mark.parametrize("codec", VideoCodec)
+@pytest.mark.parametrize("codec", NAL_CODECS)
 def test_a_keyframe_that_is_decoded_alone_gives_its_own_picture_where_others_are_shown_before(codec, after):
     decoder = Decoder(codec, hardware=on(Card(after), Told()))
     keys = [unit for unit in a_reordered_video(steps(), codec=codec) if unit.is_keyframe]

@@ -2,12 +2,13 @@
 
 import asyncio
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any
 
 from streamward.leases.dialing import DialRefusal
 from streamward.model.ids import CameraId, Generation, SiteId
 from streamward.protocol.dials import DialAnswer, DialsAnswered, DialsFinished
-from streamward.runner.dial_tokens import ABSENT_AFTER, ASKERS, DialTokens
+from streamward.runner.dial_tokens import ABSENT_AFTER, ASKERS, JITTER, UNANSWERED, DialTokens
 from streamward.runtime.journal import Journal
 from tests.support.builders import START
 from tests.support.clocks import ManualClock
@@ -40,7 +41,7 @@ class FakeControl:
 
 async def test_a_generation_is_paid_for_once():
     control, clock = FakeControl(), ManualClock(START)
-    tokens = DialTokens(control, clock=clock, journal=Journal())
+    tokens = DialTokens(control, clock=clock, journal=Journal(), random=Random(1))
     for generation in (1, 1, 2):
         assert await tokens.take(ONE, SITE, Generation(generation))
     assert len(control.paths) == 2
@@ -48,7 +49,7 @@ async def test_a_generation_is_paid_for_once():
 
 
 async def test_a_token_is_spent_on_one_dial():
-    tokens = DialTokens(FakeControl(), clock=ManualClock(START), journal=Journal())
+    tokens = DialTokens(FakeControl(), clock=ManualClock(START), journal=Journal(), random=Random(1))
     assert not tokens.spend(ONE)
     for generation in (1, 2):
         await tokens.take(ONE, SITE, Generation(generation))
@@ -60,14 +61,14 @@ async def test_a_token_is_spent_on_one_dial():
 
 async def test_two_asks_at_once_are_one():
     control, clock = FakeControl(), ManualClock(START)
-    tokens = DialTokens(control, clock=clock, journal=Journal())
+    tokens = DialTokens(control, clock=clock, journal=Journal(), random=Random(1))
     taken = await asyncio.gather(*(tokens.take(ONE, SITE, Generation(1)) for _ in range(2)))
     assert (sorted(taken), len(control.paths)) == ([False, True], 1)
 
 
 async def test_cameras_that_are_due_together_are_one_call_and_so_are_dials_that_ended():
     control = FakeControl()
-    tokens = DialTokens(control, clock=ManualClock(START), journal=Journal())
+    tokens = DialTokens(control, clock=ManualClock(START), journal=Journal(), random=Random(1))
     assert all(await asyncio.gather(*(tokens.take(each, SITE, Generation(1)) for each in MANY)))
     for each in MANY:
         tokens.ended(each)
@@ -75,22 +76,40 @@ async def test_cameras_that_are_due_together_are_one_call_and_so_are_dials_that_
     assert (control.paths, control.counts) == (["/v1/dials", "/v1/dials/done"], [len(MANY), len(MANY)])
 
 
-async def test_an_empty_budget_is_asked_again_when_it_says():
+async def rest(tokens: DialTokens, clock: ManualClock, camera_id: CameraId = ONE) -> float:
+    """Asks in vain; returns the seconds until it is due again, to a hundredth."""
+    assert not await tokens.take(camera_id, SITE, Generation(1))
+    for hundredths in range(1000):
+        if tokens.is_due(camera_id):
+            return hundredths / 100
+        clock.advance(0.01)
+    raise AssertionError("it never asks again")
+
+
+async def test_an_empty_budget_is_asked_again_after_what_it_says_and_jitter():
     control, clock = FakeControl(answer=EMPTY), ManualClock(START)
-    tokens = DialTokens(control, clock=clock, journal=Journal())
-    assert not await tokens.take(ONE, SITE, Generation(1))
-    clock.advance(2.4)
-    assert not tokens.is_due(ONE)
-    clock.advance(0.2)
-    assert tokens.is_due(ONE)
-    control.answer = None  # nobody answers
-    assert not await tokens.take(ONE, SITE, Generation(1))
-    assert not tokens.is_due(ONE)
+    tokens = DialTokens(control, clock=clock, journal=Journal(), random=Random(1))
+    rests = [await rest(tokens, clock) for _ in range(50)]
+    assert all(2.5 <= each <= 2.5 * (1 + JITTER) + 0.01 for each in rests)
+    assert max(rests) - min(rests) > 0.5, "two runners that were refused together do not come back together"
+
+
+async def test_a_control_plane_that_does_not_answer_is_asked_ever_less_often_and_with_jitter():
+    control, clock = FakeControl(answer=None), ManualClock(START)
+    tokens = DialTokens(control, clock=clock, journal=Journal(), random=Random(1))
+    rests = [await rest(tokens, clock) for _ in range(6)]
+    assert rests[0] <= UNANSWERED.first
+    assert all(UNANSWERED.longest / 2 <= each <= UNANSWERED.longest + 0.01 for each in rests[2:])
+    assert len(set(rests[2:])) > 1
+    control.answer = EMPTY
+    assert await rest(tokens, clock) >= 2.5
+    control.answer = None
+    assert await rest(tokens, clock) <= UNANSWERED.first
 
 
 async def test_a_dial_that_has_ended_is_told_once_and_only_if_it_was_paid_for():
     control, clock = FakeControl(), ManualClock(START)
-    tokens = DialTokens(control, clock=clock, journal=Journal())
+    tokens = DialTokens(control, clock=clock, journal=Journal(), random=Random(1))
     tokens.ended(ONE)
     await tokens.tell()
     assert control.paths == []
@@ -108,7 +127,7 @@ async def test_a_dial_that_has_ended_is_told_once_and_only_if_it_was_paid_for():
 
 async def test_a_camera_that_is_forgotten_while_something_is_asked_of_it_is_nobodys_risk():
     control, clock = FakeControl(), ManualClock(START)
-    tokens = DialTokens(control, clock=clock, journal=Journal())
+    tokens = DialTokens(control, clock=clock, journal=Journal(), random=Random(1))
     taking = asyncio.ensure_future(tokens.take(ONE, SITE, Generation(1)))
     await asyncio.sleep(0)
     tokens.forget(ONE)
@@ -123,7 +142,7 @@ async def test_a_camera_that_is_forgotten_while_something_is_asked_of_it_is_nobo
 
 async def test_who_found_too_many_dials_under_way_asks_again_when_one_has_ended():
     control, clock = FakeControl(), ManualClock(START)
-    tokens = DialTokens(control, clock=clock, journal=Journal())
+    tokens = DialTokens(control, clock=clock, journal=Journal(), random=Random(1))
     await tokens.take(ONE, SITE, Generation(1))
     control.answer = CROWDED
     for each in (TWO, THREE):
@@ -131,7 +150,7 @@ async def test_who_found_too_many_dials_under_way_asks_again_when_one_has_ended(
     tokens.ended(ONE)
     await tokens.tell()
     assert (tokens.is_due(TWO), tokens.is_due(THREE)) == (True, False)
-    clock.advance(1.0)
+    clock.advance(1.0 + JITTER)
     assert tokens.is_due(THREE)
     control.answer = EMPTY
     assert not await tokens.take(TWO, SITE, Generation(1))
@@ -144,11 +163,11 @@ async def test_who_found_too_many_dials_under_way_asks_again_when_one_has_ended(
 async def in_line() -> tuple[FakeControl, ManualClock, DialTokens]:
     """Everybody has asked once, and the budget was empty."""
     control, clock = FakeControl(answer=EMPTY), ManualClock(START)
-    tokens = DialTokens(control, clock=clock, journal=Journal())
+    tokens = DialTokens(control, clock=clock, journal=Journal(), random=Random(1))
     for each in MANY:
         assert tokens.is_due(each)
         assert not await tokens.take(each, SITE, Generation(1))
-    clock.advance(2.6)
+    clock.advance(2.5 * (1 + JITTER))
     return control, clock, tokens
 
 
@@ -177,12 +196,12 @@ async def test_who_is_in_front_and_wanted_no_more_holds_up_nobody():
 
 async def test_who_is_forgotten_while_it_is_refused_does_not_stand_in_line():
     control, clock = FakeControl(answer=EMPTY), ManualClock(START)
-    tokens = DialTokens(control, clock=clock, journal=Journal())
+    tokens = DialTokens(control, clock=clock, journal=Journal(), random=Random(1))
     taking = asyncio.ensure_future(tokens.take(ONE, SITE, Generation(1)))
     await asyncio.sleep(0)
     tokens.forget(ONE)
     assert not await taking
     for each in MANY[1:]:
         await tokens.take(each, SITE, Generation(1))
-    clock.advance(2.6)
+    clock.advance(2.5 * (1 + JITTER))
     assert [each for each in MANY[1:] if tokens.is_due(each)] == list(MANY[1 : 1 + ASKERS])

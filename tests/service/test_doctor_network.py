@@ -18,6 +18,7 @@ from streamward.protocol.codec import encode
 from streamward.protocol.health import Alive
 from streamward.protocol.problem import MEDIA_TYPE, Problem
 from streamward.settings import Settings
+from streamward.settings.batch import MIB
 from tests.support.answering import Canned, answering
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
@@ -48,7 +49,9 @@ def problem(status: int, reason: str) -> Canned:
         (-2.2, 1, Verdict.WARNING),
         (1.9, 0, Verdict.OK),  # it took a second to answer
         (2.2, 1, Verdict.WARNING),
-        (7.0, 0, Verdict.FAILED),
+        (8.0, 0, Verdict.WARNING),
+        (59.0, 0, Verdict.WARNING),
+        (62.0, 0, Verdict.FAILED),
         (-600.0, 1, Verdict.FAILED),
     ],
 )
@@ -59,7 +62,10 @@ def test_clocks_that_differ_are_told(seconds: float, grain: int, verdict: Verdic
         answered=NOW + timedelta(seconds=1),
         grain=timedelta(seconds=grain),
     )
-    assert database.clock("a clock", reading).verdict is verdict
+    found = database.clock("a clock", reading)
+    assert found.verdict is verdict
+    if abs(seconds) > 60:
+        assert "60 s" in str(found.remedy)  # as the control plane tells the host that it refuses
 
 
 @pytest.mark.parametrize(
@@ -99,7 +105,18 @@ def test_a_file_that_is_no_database_is_told(tmp_path: Path) -> None:
 def test_a_database_of_another_schema_is_told(tmp_path: Path) -> None:
     with contextlib.closing(sqlite3.connect(tmp_path / "streamward.db")) as file:
         file.executescript("CREATE TABLE alembic_version (version_num); INSERT INTO alembic_version VALUES ('9999')")
-    assert by_check(database.database(Settings(data=tmp_path))) == {"database": Verdict.OK, "schema": Verdict.FAILED}
+    assert by_check(database.database(Settings(data=tmp_path))) == {
+        "database": Verdict.OK,
+        "schema": Verdict.FAILED,
+        "database size": Verdict.OK,
+    }
+
+
+@pytest.mark.parametrize(("used", "verdict"), [(100 * MIB, Verdict.OK), (1990 * MIB, Verdict.WARNING)])
+def test_the_size_of_an_embedded_database_is_told_with_its_limit(used: int, verdict: Verdict) -> None:
+    finding = database.size(used, Settings().batch)
+    assert finding.verdict is verdict
+    assert f"{used // MIB:,} of 2,048 MiB" in finding.detail
 
 
 def test_a_broker_that_does_not_answer_is_told_without_its_password() -> None:

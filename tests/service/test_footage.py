@@ -15,10 +15,10 @@ from streamward.drivers.cutting import PictureUnusable, PyAvCutter
 from streamward.model.detection import Detection
 from streamward.model.ids import CameraId
 from streamward.model.secret import Secret
-from streamward.model.video import VideoCodec
+from streamward.model.video import NAL_CODECS, VideoCodec
 from streamward.nvr.scene import KINDS
-from streamward.runner.footage import footage
-from streamward.runner.recent import AT_ONCE, MOST_WAITING, NothingToShow, Recent, TooManyAtOnce
+from streamward.runner.footage import CLIP_LIMIT, CLIP_SECONDS, footage
+from streamward.runner.recent import AT_ONCE, MOST_WAITING, Clip, NothingToShow, Recent, TooManyAtOnce
 from streamward.runner.worker_api import WorkerApi
 from streamward.runtime.local_http import Asked, Reply
 from streamward.vision.detections import Detections
@@ -51,10 +51,11 @@ def pixels(picture: bytes) -> Any:
         return next(read.decode(video=0)).to_ndarray(format="rgb24").astype(int)
 
 
-@pytest.mark.parametrize("codec", VideoCodec)
+@pytest.mark.parametrize("codec", NAL_CODECS)
 async def test_a_clip_is_what_the_camera_sent_in_the_last_seconds(codec):
     clip = await recent(codec).clip(CAMERA, seconds=1.5)
-    with av.open(io.BytesIO(clip), "r") as read:
+    assert clip.seconds == pytest.approx(1.9, abs=0.1)
+    with av.open(io.BytesIO(clip.content), "r") as read:
         stream = read.streams.video[0]
         assert stream.duration
         assert stream.time_base
@@ -131,6 +132,8 @@ async def served() -> Any:
 async def test_a_runner_finds_the_worker_that_has_a_camera(served):
     clip = await served.ask("/clip", camera=CAMERA, seconds="1")
     assert (clip.status, clip.kind) == (200, "video/mp4")
+    assert float(clip.headers[CLIP_SECONDS]) >= 1
+    assert clip.headers[CLIP_LIMIT] == "none"
     picture = await served.ask("/snapshot", camera=CAMERA, boxes="0")
     assert (picture.status, picture.kind, picture.body[:2]) == (200, "image/jpeg", b"\xff\xd8")
 
@@ -198,5 +201,5 @@ async def test_more_than_can_wait_are_told_to_ask_again():
     assert {type(each.exception()) for each in done} == {TooManyAtOnce}
     cutter.is_time.set()
     answers = await asyncio.gather(*asked, return_exceptions=True)
-    assert sum(isinstance(each, bytes) for each in answers) == AT_ONCE + MOST_WAITING
+    assert sum(isinstance(each, Clip) for each in answers) == AT_ONCE + MOST_WAITING
     assert cutter.most <= AT_ONCE

@@ -1,6 +1,8 @@
 """What a Manager says and does about cameras that change hands."""
 
+import asyncio
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any
 
 from streamward.leases.handover import GIVES_UP_AFTER, TALK_EVERY, TALK_OFTEN, Handing
@@ -11,12 +13,16 @@ from streamward.protocol.problem import Problem
 from streamward.runner.handovers import Handovers
 from streamward.runner.known import KnownCameras
 from streamward.runner.manager_parts import ManagerParts
+from streamward.runner.stream_end import StreamEndPublisher
+from streamward.runtime import virtual_time
 from streamward.runtime.journal import Journal
+from streamward.runtime.service import Service
 from tests.support.builders import START
 from tests.support.clocks import ManualClock
 from tests.support.granted import ONE, SITE, a_source
 from tests.support.holder_talk import holding
 from tests.support.nursery import Nursery
+from tests.support.tellers import KeepingTeller
 
 TWO = CameraId("cam-2")
 NOTHING = HandoverAnswers(watch=[], awaited=[], shown=[])
@@ -43,6 +49,8 @@ class Desk:
             clock=self.clock,
             journal=Journal(),
             log=2,
+            random=Random(1),
+            ends=StreamEndPublisher(self.holder.owner, teller=KeepingTeller(self.clock), clock=self.clock),
         )
         self.handovers = Handovers(parts, self, poke=lambda: None)
 
@@ -101,3 +109,45 @@ async def test_a_control_plane_that_knows_nothing_of_it_is_not_waited_for():
     desk.answer = Problem(title="Not found", status=404, detail="there is no such path", reason="not-found")
     await desk.handovers.tick()
     assert desk.holder.handing is None
+
+
+def test_what_is_watched_is_watched_without_a_gap_while_answers_are_four_seconds_late():
+    @dataclass
+    class LateDesk(Desk):
+        async def post(self, path: str, message: AskHandovers, kind: type[Any], *, within: float) -> Any:
+            await asyncio.sleep(4.0)
+            return await super().post(path, message, kind, within=within)
+
+    async def story() -> None:
+        desk = LateDesk(HandoverAnswers(watch=[WATCH], awaited=[], shown=[]))
+        loop, seen = asyncio.get_running_loop(), set()
+        async with Service("handovers", desk.handovers, journal=Journal()):
+            while loop.time() < 60.0:
+                desk.clock.advance(10.0 + loop.time() - desk.clock.boot())
+                seen |= {loop.time() > 4.5 and not desk.handovers.silent}
+                await asyncio.sleep(0.1)
+        await desk.handovers.close()
+        assert seen == {False}
+        assert len(desk.said) > 30, "the control plane hears of it every one to two seconds"
+
+    virtual_time.run(story())
+
+
+async def test_an_older_answer_that_comes_late_changes_nothing():
+    first: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+    @dataclass
+    class Reordering(Desk):
+        async def post(self, path: str, message: AskHandovers, kind: type[Any], *, within: float) -> Any:
+            self.said.append(message)
+            return await first if len(self.said) == 1 else self.answer
+
+    desk = Reordering(HandoverAnswers(watch=[], awaited=[ONE], shown=[]))
+    slow = asyncio.ensure_future(desk.handovers.tick())
+    await asyncio.sleep(0)
+    desk.clock.advance(2.0)
+    await desk.handovers.tick()
+    first.set_result(NOTHING)
+    await slow
+    assert desk.holder.handing == Handing(awaited=frozenset({ONE}))
+    await desk.handovers.close()

@@ -14,6 +14,7 @@ from streamward.protocol.events import HEARTBEATS, STATUS
 from streamward.protocol.leases import Heartbeat
 from streamward.runtime.journal import Journal
 from streamward.runtime.virtual_time import run
+from tests.support import hostile
 from tests.support.buses import a_message
 from tests.support.clocks import LoopClock
 
@@ -56,7 +57,8 @@ def test_each_heartbeat_is_heard_once_and_nonsense_is_passed_over():
     async def scene() -> list[str]:
         here = Listening()
         await here.watch.tick()
-        for body in (beat("r1"), b"{}", b"not JSON", beat("r2")):
+        nonsense = [each.encode("utf-8", errors="surrogatepass") for each in hostile.BODIES]
+        for body in (beat("r1"), *nonsense, beat("r2")):
             await here.beat(body)
         await here.watch.tick()
         await here.watch.close()

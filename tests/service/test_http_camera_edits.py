@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from streamward.model.ids import CameraId
+from streamward.model.ids import CameraId, is_uuid
 from streamward.model.register import REMEMBERED_FOR
 from streamward.model.source_url import Credential
 from tests.support.app import VAULT, Client, ControlUnderTest
@@ -46,15 +46,17 @@ async def change(client: Client, camera_id: str = "t-01-new", **fields: Any) -> 
 
 
 async def test_a_camera_is_created_and_its_password_is_not_told(control: ControlUnderTest) -> None:
-    answer = await control.operator(tenant="t-01").post("/v1/cameras", a_camera())
+    answer = await control.operator().post("/v1/cameras", a_camera(name="door"))
     assert answer.status_code == 201
     assert answer.json() == {
         "camera_uuid": "t-01-new",
         "tenant_id": "t-01",
         "site_id": "site-a",
+        "name": "door",
         "rtsp_url": SHOWN,
         "enabled": True,
         "updated_at": "2026-01-01T12:00:00Z",
+        "tls_fingerprint": None,
         "source_kind": "rtsp",
         "do_not_process": False,
         "detector": None,
@@ -107,14 +109,50 @@ async def test_a_camera_without_an_id_gets_one(control: ControlUnderTest) -> Non
 async def test_what_cannot_be_a_camera_is_refused_with_its_reason(
     control: ControlUnderTest, fields: dict[str, Any], reason: str
 ) -> None:
-    answer = await control.operator(tenant="t-01").post("/v1/cameras", a_camera(**fields))
+    body = a_camera(camera_uuid=None, name="new", **fields)
+    answer = await control.operator(tenant="t-01").post("/v1/cameras", body)
     assert (answer.status_code, answer.json()["reason"]) == (422, reason)
-    assert await control.store.find_camera(CameraId("t-01-new"), scope=None) is None
+    assert (await control.operator().get("/v1/cameras", name="new")).json()["items"] == []
 
 
 async def test_a_taken_id_is_a_conflict(control: ControlUnderTest) -> None:
     answer = await control.operator().post("/v1/cameras", a_camera(camera_uuid="cam-1"))
     assert (answer.status_code, answer.json()["reason"]) == (409, "camera-exists")
+
+
+@pytest.mark.parametrize("chosen", ["cam-1", "cam-2", "absent", "t-01-new", "0f8fad5b-d9cb-469f-a165-70867728950e"])
+async def test_somebody_of_a_tenant_who_gives_an_id_learns_nothing_of_others(
+    control: ControlUnderTest, chosen: str
+) -> None:
+    answer = await control.operator(tenant="t-01").post("/v1/cameras", a_camera(camera_uuid=chosen))
+    assert (answer.status_code, answer.json()["reason"]) == (422, "camera-uuid-generated")
+    assert chosen not in answer.text
+
+
+async def test_a_name_is_unique_within_its_tenant(control: ControlUnderTest) -> None:
+    ours, theirs = control.operator(tenant="t-01"), control.operator(tenant="t-02")
+    door = a_camera(camera_uuid=None, name="door")
+    first = await ours.post("/v1/cameras", door)
+    again = await ours.post("/v1/cameras", door)
+    other = await theirs.post("/v1/cameras", door | {"site_id": "site-b"})
+    assert [each.status_code for each in (first, again, other)] == [201, 409, 201]
+    assert again.json()["reason"] == "camera-name-taken"
+    made = first.json()["camera_uuid"]
+    assert is_uuid(made)
+    listed = [await client.get("/v1/cameras", name="door") for client in (ours, theirs, control.operator())]
+    assert [len(each.json()["items"]) for each in listed] == [1, 1, 2]
+    assert listed[0].json()["items"][0]["camera_uuid"] == made
+
+
+async def test_a_camera_is_renamed_to_a_name_that_is_free(control: ControlUnderTest) -> None:
+    await created(control, name="door")
+    await created(control, camera_uuid="t-01-other", name="gate")
+    operator = control.operator(tenant="t-01")
+    taken = await change(operator, name="gate")
+    assert (taken.status_code, taken.json()["reason"]) == (409, "camera-name-taken")
+    for name in ("door", "yard", None):
+        assert (await change(operator, name=name)).json().get("name") == name
+    assert (await change(operator, "t-01-other", name="door")).json()["name"] == "door"
 
 
 async def test_a_creation_repeated_under_its_key_is_answered_as_before(control: ControlUnderTest) -> None:
@@ -134,7 +172,7 @@ async def test_a_key_used_for_something_else_is_a_conflict(control: ControlUnder
     answer = await operator.post("/v1/cameras", other, idempotency_key="k1")
     assert (answer.status_code, answer.json()["reason"]) == (409, "idempotency-key-reused")
     elsewhere = await control.operator(tenant="t-01").post(
-        "/v1/cameras", a_camera(camera_uuid="t-01-new-2"), idempotency_key="k1"
+        "/v1/cameras", a_camera(camera_uuid=None), idempotency_key="k1"
     )
     assert elsewhere.status_code == 201
     control.clock.advance(REMEMBERED_FOR)

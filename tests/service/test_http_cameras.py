@@ -33,6 +33,12 @@ async def test_a_camera_has_exactly_the_fields_of_s0(control: ControlUnderTest) 
     ]
 
 
+async def test_a_camera_with_a_name_has_it_beside_the_fields_of_s0(control: ControlUnderTest) -> None:
+    await control.with_cameras("cam-0", name="door")
+    listed = (await control.runner().get("/v1/cameras", name="door")).json()["items"]
+    assert [(each["camera_uuid"], each["name"]) for each in listed] == [("cam-0", "door")]
+
+
 async def test_a_listing_shows_no_credentials(control: ControlUnderTest) -> None:
     await control.with_cameras("cam-0", rtsp_url="rtsp://admin:p%40ss@192.0.2.7/1")
     answer = await control.runner().get("/v1/cameras", limit=1)

@@ -35,6 +35,7 @@ ANSWERS = {
     ("/v1/sites", "post"): 201,
     ("/v1/sites/{site_id}", "delete"): 409,  # it has a camera
     ("/v1/tenants", "post"): 201,
+    ("/v1/tenants/{tenant_id}/deletion", "get"): 404,  # it was not deleted
     ("/v1/invitations", "post"): 201,
     ("/v1/invitations/{invitation_id}", "delete"): 404,
     ("/v1/identities", "post"): 403,  # no such code
@@ -75,6 +76,7 @@ class FailingInsight:
     broadcasts: Any
     analyses: Any
     zone_events: Any
+    deletions: Any
 
     async def open(self) -> None: ...
     async def close(self) -> None: ...

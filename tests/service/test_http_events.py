@@ -17,6 +17,7 @@ from streamward.model.identity import Role
 from streamward.model.ids import RunnerId, TenantId
 from streamward.runtime.virtual_time import run
 from tests.support.app import ControlUnderTest
+from tests.support.broadcasts import broadcast
 from tests.support.ears import socketed, streaming
 
 OURS, THEIRS = TenantId("t-01"), TenantId("t-02")
@@ -47,11 +48,13 @@ class Listened(ControlUnderTest):
         return memory
 
     def token(self, tenant: str | None = OURS) -> str:
+        self.person(Role.VIEWER, tenant=tenant)
         return self.mint.person("ada", role=Role.VIEWER, tenant_id=None if tenant is None else TenantId(tenant))
 
     async def tell(self, *numbers: int, kind: str = NEW, tenant: TenantId = OURS, camera: str = "cam-1") -> None:
         bodies = [f'{{"detection_id":{number},"camera_id":"{camera}"}}' for number in numbers]
-        await self.broadcasts.append(tenant, kind, bodies)
+        self.person(Role.VIEWER, tenant=tenant)
+        await broadcast(self.insight, tenant, kind, bodies)
 
 
 def listening(scene: Callable[[Listened], Awaitable[None]]) -> None:

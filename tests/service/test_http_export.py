@@ -15,12 +15,12 @@ from tests.support.app import ControlUnderTest
 
 PATH = "/v1/cameras/export"
 HEADER = (
-    "camera_uuid,site_id,rtsp_url,enabled,do_not_process,detector,max_fps,decode,"
+    "camera_uuid,name,site_id,rtsp_url,tls_fingerprint,enabled,do_not_process,detector,max_fps,decode,"
     "detect_every_n_frames,zones,thresholds,labels\r\n"
 )
 CREATED = {
     "site_id": "site-a", "camera_uuid": "-cam", "rtsp_url": "rtsp://ada:s3cret@192.0.2.7/a,b", "detector": "-x",
-    "max_fps": 12.5, "decode": "keyframes", "do_not_process": True,
+    "tls_fingerprint": "ab" * 32, "max_fps": 12.5, "decode": "keyframes", "do_not_process": True,
     "detect_every_n_frames": 3, "thresholds": {"=1;2": 0.3, "*": 1 / 3},
     "zones": [{"name": "-door", "points": [[0, 0.5], [0.1, 0.5], [1 / 3, 1]], "leaves_out": False, "dwell_s": 2.5}],
     "labels": {"-floor": "=2; 50%", "empty": "", "quote": '"', "who": "Änne "},
@@ -67,7 +67,7 @@ async def test_what_was_exported_is_imported_again_without_a_change(form: str, k
 async def test_a_csv_has_a_header_and_a_line_for_each_camera() -> None:
     control = await ControlUnderTest().with_cameras("cam-1", labels=(("a", "b"), ("c", "d")))
     answer = await control.person(Role.VIEWER).get(PATH)
-    assert answer.text == f"{HEADER}cam-1,site-a,rtsp://127.0.0.1:8554/cam-1,true,false,,,,,,,a=b;c=d\r\n"
+    assert answer.text == f"{HEADER}cam-1,,site-a,rtsp://127.0.0.1:8554/cam-1,,true,false,,,,,,,a=b;c=d\r\n"
     nothing = await control.person(Role.VIEWER, tenant="t-02").get(PATH)
     assert nothing.text == HEADER
 

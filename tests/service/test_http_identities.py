@@ -87,7 +87,7 @@ async def test_an_admin_of_one_tenant_invites_into_that_one(control: ControlUnde
     assert (await somebody.ask()).json()["tenant_id"] == "t-01"
     for tenant in ("t-02", "t-99"):
         refused = await admin.post("/v1/invitations", {"subject": "x", "role": "viewer", "tenant_id": tenant})
-        assert (refused.status_code, refused.json()["reason"]) == (422, "tenant-unknown")
+        assert (refused.status_code, refused.json()["reason"]) == (422, "tenant-differs")
     taken = await admin.post("/v1/invitations", RUNNER)
     assert (taken.status_code, taken.json()["reason"]) == (422, "id-outside-tenant")
 

@@ -10,11 +10,13 @@ from streamward.control.admission import Admission
 from streamward.control.clerk import Clerk
 from streamward.control.gate import Crowded, Gate
 from streamward.control.standing import KnownStanding
+from streamward.control.tenant_purger import LOOK_EVERY, TenantPurger
 from streamward.control.tokens import TokenFault
 from streamward.drivers.memory import MemoryStore
 from streamward.model.identity import Author, Role
 from streamward.model.ids import TenantId
 from streamward.model.register import Doubt, Edit
+from streamward.model.tenant import HOLD_NAME_FOR
 from streamward.protocol.tokens import AUDIENCE, ISSUER, Claims
 from tests.support.app import KEYRING, Client, ControlUnderTest
 from tests.support.identities import Somebody, become_known, invited
@@ -99,9 +101,14 @@ async def test_with_a_tenant_go_its_people_runners_and_codes(control: ControlUnd
     bob = await become_known(control, admin, role="admin", tenant_id="t-03")
     client = await bob.client()
     code = await invited(admin, subject="eve", tenant_id="t-03")
-    assert (await admin.delete("/v1/tenants/t-03", if_match="*")).status_code == 200
-    await admin.post("/v1/tenants", {"tenant_id": "t-03"})  # somebody else gets the name
-    assert (await client.get("/v1/cameras")).json()["reason"] == "token-revoked"
+    assert (await admin.delete("/v1/tenants/t-03", if_match="*")).status_code == 202
+    purger = TenantPurger(control.store, control.journal)
+    while await purger.tick() < LOOK_EVERY:
+        pass
+    control.clock.advance(HOLD_NAME_FOR)
+    await purger.tick()
+    assert (await admin.post("/v1/tenants", {"tenant_id": "t-03"})).status_code == 201  # another one gets the name
+    assert (await client.get("/v1/cameras")).json()["reason"] == "token-tenant-gone"
     assert (await bob.ask()).status_code == 401
     assert (await Somebody(control).redeem(code)).status_code == 403
 

@@ -162,11 +162,13 @@ async def test_a_tenant_imports_into_its_own_sites_and_ids_only() -> None:
         {"camera_uuid": "t-02-1", "site_id": "site-a", "rtsp_url": URL},
     ]
     found = [faults(await send(control, line, tenant="t-02")) for line in lines]
-    assert found == [[(1, "incomplete")], [(1, "id-outside-tenant")], [(1, "site-unknown")]]
-    await control.with_cameras(uuid)
+    assert found == [[(1, "incomplete")], [(1, "camera-uuid-generated")], [(1, "site-unknown")]]
     mine = {"camera_uuid": uuid, "site_id": "site-b", "rtsp_url": URL}
-    answer = await send(control, mine, tenant="t-02")
-    assert (answer.status_code, faults(answer)) == (409, [(1, "camera-exists")])
+    absent = await send(control, mine, tenant="t-02")
+    await control.with_cameras(uuid)
+    foreign = await send(control, mine, tenant="t-02")
+    assert (foreign.status_code, foreign.json()) == (absent.status_code, absent.json())
+    assert faults(absent) == [(1, "camera-uuid-generated")]
     assert faults(await send(control, {"camera_uuid": "cam-1", "site_id": "site-b"})) == [(1, "site-unknown")]
 
 
@@ -224,3 +226,54 @@ async def test_ten_thousand_lines_are_one_import() -> None:
     assert faults(await control.operator().upload(PATH, f"camera_uuid,site_id,rtsp_url\n{rows}x,,\n")) == [
         (10_002, "invalid-message")
     ]
+
+
+NAMED = f"name,site_id,rtsp_url,enabled\r\ndoor,site-a,{LOGIN},true\r\ngate,site-a,{URL},false\r\n"
+
+
+@pytest.mark.parametrize("tenant", ["t-01", None])
+async def test_a_file_of_names_imported_again_changes_nothing(tenant: str | None) -> None:
+    control = await control_with()
+    operator = control.operator(tenant=tenant)
+    first = (await operator.upload(PATH, NAMED)).json()
+    assert (first["created"], first["updated"], first["unchanged"]) == (2, 0, 0)
+    again = (await operator.upload(PATH, NAMED)).json()
+    assert (again["created"], again["updated"], again["unchanged"]) == (0, 0, 2)
+    assert [each["camera_uuid"] for each in again["lines"]] == [each["camera_uuid"] for each in first["lines"]]
+    changed = (await operator.upload(PATH, NAMED.replace("false", "true"))).json()
+    assert (changed["updated"], changed["unchanged"]) == (1, 1)
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+async def test_an_export_imports_by_id_and_without_ids_by_name_into_another_installation(form: str) -> None:
+    control = await control_with()
+    operator = control.operator(tenant="t-01")
+    await operator.upload(PATH, NAMED)
+    exported = await operator.get("/v1/cameras/export", format=form)
+    kind = exported.headers["content-type"].partition(";")[0]
+    again = (await operator.upload(PATH, exported.content, kind=kind)).json()
+    assert (again["unchanged"], again["created"]) == (2, 0)
+    other = await control_with()
+    refused = await other.operator(tenant="t-01").upload(PATH, exported.content, kind=kind)
+    assert {reason for _, reason in faults(refused)} <= {"camera-uuid-generated", "credential-needed"}
+
+
+async def test_one_camera_is_named_by_one_line_whether_by_its_id_or_its_name() -> None:
+    control = await control_with("cam-1")
+    await send(control, {"camera_uuid": "cam-1", "name": "door"})
+    twice = [{"name": "door", "site_id": "site-a", "enabled": False}, {"camera_uuid": "cam-1", "enabled": True}]
+    assert faults(await send(control, *twice)) == [(2, "camera-twice")]
+    new = [{"name": "yard", "site_id": "site-a", "rtsp_url": URL}] * 2
+    assert faults(await send(control, *new, dry_run=True)) == [(2, "camera-twice")]
+
+
+async def test_a_name_that_another_camera_has_is_refused_before_anything_is_written() -> None:
+    control = await control_with("cam-1", "cam-2")
+    await send(control, {"camera_uuid": "cam-1", "name": "door"})
+    renamed = [{"camera_uuid": "cam-2", "name": "door"}, {"camera_uuid": "cam-3", "name": "door", "site_id": "site-a"}]
+    renamed[1]["rtsp_url"] = URL
+    for line in renamed:
+        assert faults(await send(control, line, dry_run=True)) == [(1, "camera-name-taken")]
+    assert faults(await send(control, {"name": "nowhere"})) == [(1, "incomplete")]
+    cleared = await send(control, {"camera_uuid": "cam-1", "name": None}, {"camera_uuid": "cam-2", "name": None})
+    assert (cleared.json()["updated"], cleared.json()["unchanged"]) == (1, 1)

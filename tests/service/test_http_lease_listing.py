@@ -36,7 +36,7 @@ async def test_a_viewer_reads_who_has_what(control: ControlUnderTest, viewer: Cl
         "owner_id": "r1",
         "incarnation": "inc-1",
         "version": 1,
-        "granted_at": "2026-01-01T12:00:00Z",
+        "granted_at": "2026-01-01T12:00:00.000001Z",
         "expires_at": "2026-01-01T12:00:10Z",
         "ttl_ms": 10_000,
         "stream": None,
@@ -62,6 +62,23 @@ async def test_a_viewer_reads_how_streams_are(control: ControlUnderTest, viewer:
     listed = (await viewer.get("/v1/leases")).json()["items"]
     assert [each["stream"] for each in listed] == [seen, None, None]
     assert (await viewer.get("/v1/leases/cam-1")).json()["stream"] == seen
+
+
+async def test_what_a_former_owner_reported_is_not_shown(control: ControlUnderTest, viewer: Client) -> None:
+    at = "2026-01-01T12:00:00Z"
+    report = {"camera_uuid": "cam-1", "runner_id": "r1", "state": "STREAMING", "ts": at, "version": 1, "fps": 6.0}
+    await control.runner().post("/v1/streams/status/batch", {"items": [report]})
+    for enabled in (False, True):
+        await control.operator().patch("/v1/cameras/cam-1", {"enabled": enabled}, if_match="*")
+        assert (await viewer.get("/v1/leases/cam-1")).json()["stream"] is None  # its grant is withdrawn
+    await control.runner().post("/v1/leases/camera/release", {"runner_id": "r1", "camera_uuid": "cam-1", "version": 1})
+    heir = control.runner("r2")
+    await heir.post("/v1/runners/register", {"runner_id": "r2"})
+    taken = await heir.post(ACQUIRE, {"runner_id": "r2", "camera_uuid": "cam-1", "ttl_seconds": 10})
+    assert taken.status_code == 200, taken.text
+    row = (await viewer.get("/v1/leases/cam-1")).json()
+    assert (row["owner_id"], row["stream"]) == ("r2", None)
+    assert (await viewer.get("/v1/leases")).json()["items"][0]["stream"] is None
 
 
 async def test_leases_are_read_in_pages_and_by_filters(viewer: Client) -> None:

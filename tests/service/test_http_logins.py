@@ -6,11 +6,13 @@ from fastapi import FastAPI
 from streamward.control.api.edge import Edge
 from streamward.control.api.logins import add_logins
 from streamward.control.api.routing import Routes
+from streamward.control.logins import LoginService
 from streamward.control.metrics import Metrics
+from streamward.control.refusals import Attempts, Refusals
 from streamward.leases import facts
 from streamward.leases.logins import PARKED_FOR
 from streamward.model.ids import CameraId, RunnerId
-from tests.support.app import ControlUnderTest
+from tests.support.app import VAULT, ControlUnderTest
 
 LOGIN, OTHER = "a" * 64, "b" * 64
 ASK = {"camera_uuid": "cam-1", "login": LOGIN}
@@ -96,8 +98,10 @@ async def test_a_change_of_the_signing_key_forgets_nothing(control: ControlUnder
     keys = [b"old" * 11]
     control.app = FastAPI()
     control.app.add_middleware(Edge, clock=control.clock, meter=Metrics(clock=control.clock))
-    routes = Routes(control.app, tokens=control.trust.check)
-    add_logins(routes, control.store, journal=control.journal, digest_keys=lambda: keys)
+    refusals = Refusals(control.store, journal=control.journal, clock=control.clock, attempts=Attempts())
+    routes = Routes(control.app, tokens=control.trust.check, refusals=refusals)
+    logins = LoginService(control.store, VAULT, control.journal, lambda: keys)
+    add_logins(routes, control.store, logins=logins)
     await say(control, told=[REFUSED], asks=[ASK])
     await say(control, told=[REFUSED])
     keys.insert(0, b"new" * 11)

@@ -1,9 +1,11 @@
 """Detections, batches and analyses as people read them, and what tenants want of batching."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from streamward.insight.batch import BatchId
 from streamward.insight.rules import DAY, Rules, Wishes
 from streamward.insight.urgency import Trigger
 from streamward.model.identity import Role
@@ -31,6 +33,22 @@ async def test_a_batch_is_told_with_its_detections_and_what_was_said_of_it(tenan
     assert told["batch"] == (await viewer.get("/v1/batches")).json()["items"][0]
     assert seen == (await viewer.get("/v1/detections")).json()["items"][0]
     assert told["analysis"] == (await viewer.get("/v1/analyses")).json()["items"][0]
+
+
+async def test_the_short_id_of_messages_is_enough_if_it_is_unique_for_the_caller(tenants: TwoTenants):
+    whole = f"batch-1a2b3c4d{'0' * 24}"
+    stored = tenants.control.database.batches
+    for tenant, name in ((OURS, whole), (THEIRS, f"batch-1a2b3c4d{'f' * 24}")):
+        record = stored.pop(BatchId(f"batch-{tenant}"))
+        stored[BatchId(name)] = replace(record, batch=replace(record.batch, batch_id=BatchId(name)))
+    viewer, everyone = tenants.person(Role.VIEWER, OURS).client, tenants.person(Role.VIEWER, None).client
+    for name in ("batch-1a2b3c4d", "batch-1a2b", whole):
+        assert (await viewer.get(f"/v1/batches/{name}")).json()["batch"]["batch_id"] == whole
+    refused = await everyone.get("/v1/batches/batch-1a2b3c4d")
+    assert (refused.status_code, refused.json()["reason"]) == (409, "batch-ambiguous")
+    assert (await everyone.get(f"/v1/batches/{whole}")).status_code == 200
+    for name in ("batch-1a2b3c4e", "batch-1", "batch-1A2B"):
+        assert (await viewer.get(f"/v1/batches/{name}")).status_code == 404
 
 
 @pytest.mark.parametrize("listing", ["batches", "detections", "zone-events", "analyses"])

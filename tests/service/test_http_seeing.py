@@ -29,7 +29,7 @@ async def control() -> ControlUnderTest:
 
 async def create(control: ControlUnderTest, *, camera: str = "t-01-new", **fields: Any) -> Any:
     body = {"site_id": "site-a", "camera_uuid": camera, "rtsp_url": "rtsp://192.0.2.7/live"}
-    return await control.operator(tenant="t-01").post("/v1/cameras", body | fields)
+    return await control.operator().post("/v1/cameras", body | fields)
 
 
 async def change(control: ControlUnderTest, **fields: Any) -> Any:

@@ -94,6 +94,13 @@ async def test_an_expired_or_released_lease_opens_nothing(control: ControlUnderT
     assert (await runner.get("/v1/cameras/cam-1/source")).status_code == 404
 
 
+async def test_a_withdrawn_grant_opens_nothing_though_its_owner_has_not_released_it(control: ControlUnderTest) -> None:
+    runner = control.runner()
+    await acquire(runner)
+    await control.operator().patch("/v1/cameras/cam-1", {"enabled": False}, if_match="*")
+    assert (await runner.get("/v1/cameras/cam-1/source")).status_code == 404
+
+
 async def test_a_credential_whose_key_is_lost_is_told_as_that_and_can_be_given_again() -> None:
     control = await with_login(AesVault(lambda: [b"x" * 32]))
     assert (await acquire(control.runner())).json()["source"] is None

@@ -8,10 +8,16 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace as replace_fields
 
-from streamward.batcher.facts import DetectionsMissing, DetectionsStored, MessagesUnusable, ZoneEventsStored
+from streamward.batcher.facts import (
+    DeletedTenantsDropped,
+    DetectionsMissing,
+    DetectionsStored,
+    MessagesUnusable,
+    ZoneEventsStored,
+)
 from streamward.batcher.intake import TRIES
 from streamward.insight.rules import Rules
-from streamward.insight.store import IndexAway
+from streamward.insight.store import ALERTED_FOR, IndexAway
 from streamward.insight.urgency import Trigger, Triggers
 from streamward.leases.store import StoreUnavailable
 from streamward.model.bus import Refused
@@ -99,6 +105,16 @@ async def test_the_fence_judges_zone_events_by_their_frame_and_nobody_hears_of_l
     assert {each.kind for each in desk.db.broadcasts} == {"detection.new"}
 
 
+async def test_a_broadcast_of_a_detection_is_dated_by_when_it_is_broadcast():
+    desk = Desk()
+    desk.clock.advance(10)
+    await desk.see(-3)
+    await desk.take_in()
+    await desk.batcher.herald.write()
+    (broadcast,) = desk.db.broadcasts
+    assert json.loads(broadcast.body)["timestamp"] == "2026-01-01T12:00:10Z"
+
+
 async def test_what_comes_again_is_known_and_changes_nothing():
     desk = Desk()
     message = told(an_event(START))
@@ -108,7 +124,7 @@ async def test_what_comes_again_is_known_and_changes_nothing():
     await desk.bus.publish(message)
     await desk.take_in()
     assert desk.of(DetectionsStored)[-1] == DetectionsStored(new=0, late=0, known=1, refused=0)
-    (sealed,) = await desk.index.seal_due(TENANT, now=START + timedelta(seconds=30), limit=9)
+    (sealed,) = await desk.index.seal_due(TENANT, now=START + timedelta(seconds=31), limit=9, is_check=True)
     assert sealed.detection_ids == (1,)
 
 
@@ -135,7 +151,7 @@ async def test_while_a_store_is_away_messages_go_back_and_come_again(part, call)
     getattr(desk, part).failing = set()
     await desk.take_in()
     assert desk.waiting(events.BATCHER.name) == []
-    (sealed,) = await desk.index.seal_due(TENANT, now=START + timedelta(seconds=40), limit=9)
+    (sealed,) = await desk.index.seal_due(TENANT, now=START + timedelta(seconds=40), limit=9, is_check=True)
     assert sealed.detection_ids == (1, 2, 3)
     assert len(desk.db.zone_events) == 3
 
@@ -146,7 +162,7 @@ async def test_a_database_that_takes_no_zone_events_keeps_no_detection_from_its_
     await desk.see(0, 1, 2, zone_events=[a_crossing()])
     with pytest.raises(StoreUnavailable):
         await desk.take_in()
-    (sealed,) = await desk.index.seal_due(TENANT, now=START + timedelta(seconds=40), limit=9)
+    (sealed,) = await desk.index.seal_due(TENANT, now=START + timedelta(seconds=40), limit=9, is_check=True)
     assert sealed.detection_ids == (1, 2, 3)
     assert len(desk.waiting(events.BATCHER.name)) == 3
 
@@ -274,6 +290,32 @@ async def test_what_cannot_wait_is_a_batch_of_its_own_and_an_alert_is_told_apart
     assert alerts == [2, 3]
 
 
+async def alerts_of(desk: Desk) -> list[int]:
+    await desk.batcher.herald.write()
+    return [json.loads(each.body)["detection_id"] for each in desk.db.broadcasts if each.kind == "detection.alert"]
+
+
+async def test_a_tracked_object_is_alerted_of_once_while_it_stays():
+    desk = Desk(FAST)
+    for _ in range(6):
+        await desk.see(0, detections=[a_thing("fire", 0.95, track_id=7), a_thing("fire", 0.6, track_id=8)])
+        await desk.take_in()
+        desk.clock.advance(ALERTED_FOR.total_seconds() / 2)
+    assert await alerts_of(desk) == [1, 2]
+    await desk.see(0, detections=[a_thing("fire", 0.95, track_id=9)])
+    await desk.take_in()
+    assert await alerts_of(desk) == [1, 2, 13], "what leaves and comes back has another number"
+
+
+async def test_a_track_that_was_not_detected_for_long_is_forgotten():
+    desk = Desk(FAST)
+    for rest in (0.0, ALERTED_FOR.total_seconds() - 1, ALERTED_FOR.total_seconds()):
+        desk.clock.advance(rest)
+        await desk.see(0, detections=[a_thing("fire", 0.95, track_id=7)])
+        await desk.take_in()
+    assert await alerts_of(desk) == [1, 3]
+
+
 async def test_what_is_late_is_never_urgent():
     desk = Desk(FAST)
     desk.clock.advance(10)
@@ -283,3 +325,43 @@ async def test_what_is_late_is_never_urgent():
     assert len(desk.batcher.in_hand) == 0
     await desk.batcher.herald.write()
     assert {each.kind for each in desk.db.broadcasts} == {"detection.new"}
+
+
+async def test_what_is_of_a_deleted_tenant_is_dropped_with_its_payload_and_is_no_dead_letter():
+    desk = Desk()
+    await desk.see(0)
+    event = an_event(START, frame=77)
+    key = ObjectKey.of(TenantId(event.tenant_id), CAMERA, day=event.ts.date(), name=event.event_id)
+    await desk.objects.put(key, codec.encode(event))
+    place = stored(codec.encode(event), key=str(key), url=desk.objects.url(key))
+    pointing = told(event)
+    headers = {**pointing.headers, DATAREF: place.url}
+    await desk.bus.publish(replace(pointing, body=codec.encode(pointer(event, place)), headers=headers))
+    await desk.bus.publish(replace(pointing, body=b"?", headers=headers))
+    await desk.bus.publish(replace(told(an_event(START, frame=78)), body=b"{"))
+    desk.db.tenants.clear()
+    await desk.take_in()
+    assert (desk.db.detections, desk.db.broadcasts, desk.objects.kept) == ({}, [], {})
+    assert desk.waiting(events.BATCHER.name) == desk.waiting(events.DEAD.name) == []
+    assert desk.of(DeletedTenantsDropped) == [DeletedTenantsDropped(messages=4)]
+
+
+async def test_a_tenant_that_was_made_a_moment_ago_is_no_deleted_one():
+    desk = Desk()
+    known = desk.db.tenants.pop(TenantId(TENANT))
+    await desk.see(0)
+    await desk.take_in()
+    desk.db.tenants[TenantId(TENANT)] = known
+    await desk.see(1)
+    await desk.take_in()
+    assert desk.of(DetectionsStored) == [DetectionsStored(new=1, late=0, known=0, refused=0)]
+
+
+async def test_what_was_detected_for_one_tenant_is_not_broadcast_to_the_next_of_its_name():
+    desk = Desk()
+    await desk.see(0)
+    await desk.take_in()
+    known = desk.db.tenants[TenantId(TENANT)]
+    desk.db.tenants[TenantId(TENANT)] = replace(known, tenant_key="~next")
+    await desk.batcher.herald.write()
+    assert desk.db.broadcasts == []

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from streamward.model.ids import CameraId, Generation
 from streamward.model.secret import Secret
@@ -17,6 +18,7 @@ from tests.support.builders import START
 from tests.support.granted import ONE, SITE, a_source, granted
 
 FORBIDDEN = Problem(title="Forbidden", status=403, detail="no", reason="wrong-role")
+LIMITS = SourceRules(kinds=["null"])
 RULES = SourceRules(allow=["10.0.0.0/8"], kinds=["file"])
 
 
@@ -26,6 +28,8 @@ class FakeControl:
 
     source: Any = None
     rules: SourceRules = RULES
+    limits: SourceRules = LIMITS
+    tls_ca: str | UnsetType = UNSET
     asked: list[str] = field(default_factory=list)
 
     async def get(self, path: str, kind: type[Any], *, within: float) -> Any:
@@ -40,7 +44,9 @@ class FakeControl:
             capacity=10,
             refill_rate=120.0,
             sources=self.rules,
+            limits=self.limits,
             updated_at=START,
+            tls_ca=self.tls_ca,
         )
 
 
@@ -74,6 +80,11 @@ async def test_only_what_differs_has_another_revision():
     control.rules = SourceRules()
     await known.reread_site(SITE)
     assert known.revision(ONE) == 3
+    control.limits = SourceRules(deny=["10.1.0.0/16"])
+    await known.reread_site(SITE)
+    assert known.revision(ONE) == 4
+    source = known.source(ONE, generation=Generation(3), epoch=4, is_dial_paid=True)
+    assert source.installation == SourceRules(deny=["10.1.0.0/16"])
 
 
 async def test_where_things_count_reaches_the_worker_as_a_change():
@@ -91,6 +102,19 @@ async def test_where_things_count_reaches_the_worker_as_a_change():
     after = known.source(ONE, generation=Generation(3), epoch=5, is_dial_paid=True)
     assert (known.revision(ONE), after.detect_every_n_frames) == (2, 3)
     assert (after.zones, after.thresholds) == ([door], {"person": 0.5})
+
+
+async def test_a_pin_and_a_ca_reach_the_worker_as_changes():
+    control = FakeControl()
+    known = KnownCameras(control)
+    known.granted(granted(a_source()))
+    await known.reread_site(SITE)
+    control.source = msgspec.structs.replace(a_source(), tls_fingerprint="ab" * 32)
+    await known.reread(ONE)
+    control.tls_ca = "-----BEGIN CERTIFICATE-----"
+    await known.reread_site(SITE)
+    told = known.source(ONE, generation=Generation(3), epoch=4, is_dial_paid=True)
+    assert (known.revision(ONE), told.tls_fingerprint, told.tls_ca) == (3, "ab" * 32, control.tls_ca)
 
 
 async def test_a_change_of_a_camera_that_concerns_nobody_here_is_read_and_forgotten():
@@ -147,13 +171,15 @@ async def test_a_camera_whose_new_credential_nobody_can_open_is_dialed_no_more()
     assert known.revision(ONE) is None
 
 
-async def test_a_camera_that_moved_to_another_site_is_under_that_one_s_rules():
+async def test_a_camera_that_moved_to_another_site_is_under_that_one_s_rules_from_its_next_grant_on():
     control = FakeControl(source=msgspec.structs.replace(a_source(), site_id="site-2"))
     known = KnownCameras(control)
     known.granted(granted(a_source()))
     await known.reread_site(SITE)
     assert await known.reread(ONE)
-    assert (known.sites(), known.sites(is_missing=True), known.revision(ONE)) == ({"site-2"}, set(), 2)
+    assert (known.sites(), known.revision(ONE)) == ({SITE}, 1)
+    known.granted(msgspec.structs.replace(granted(control.source), site_id="site-2"))
+    assert (known.sites(), known.sites(is_missing=True), known.revision(ONE)) == ({"site-2"}, {"site-2"}, None)
 
 
 async def test_what_is_not_kept_is_forgotten_with_its_rules():

@@ -63,9 +63,36 @@ async def ask(request: bytes, *, secret: Secret | None = SECRET) -> bytes:
     ],
 )
 async def test_each_request_gets_its_answer(request_line: str, status: int):
-    answer = await ask(f"{request_line}\r\nHost: x\r\n\r\n".encode())
+    answer = await ask(f"{request_line}\r\nHost: localhost\r\n\r\n".encode())
     assert answer.startswith(f"HTTP/1.1 {status} ".encode())
     assert b"Connection: close" in answer
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost", 200),
+        ("LocalHost:9107", 200),
+        ("127.0.0.1", 200),
+        ("127.0.0.1:9107", 200),
+        ("127.8.9.10:1", 200),
+        ("[::1]", 200),
+        ("[::1]:9107", 200),
+        ("evil.example", 421),
+        ("evil.example:9107", 421),
+        ("localhost.evil.example", 421),
+        ("127.0.0.1.evil.example", 421),
+        ("192.0.2.7:9107", 421),
+        ("[2001:db8::1]:9107", 421),
+        ("[::1]evil.example", 421),
+        ("127.0.0.1:9107@evil.example", 421),
+        ("", 421),
+    ],
+)
+async def test_only_requests_to_a_loopback_name_are_served(host: str, status: int):
+    answer = await ask(f"GET /healthz HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+    assert answer.startswith(f"HTTP/1.1 {status} ".encode())
+    assert status == 200 or "loopback name" in json.loads(answer.partition(b"\r\n\r\n")[2])["error"]
 
 
 async def test_a_route_gets_query_and_body():

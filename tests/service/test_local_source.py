@@ -9,7 +9,7 @@ from typing import Any
 import av
 import pytest
 
-from streamward.drivers.addresses import CameraAddress
+from streamward.drivers.addresses import CameraAddress, HostLimits
 from streamward.drivers.decoder import decoder_for
 from streamward.model.address_policy import AddressPolicy
 from streamward.model.source_url import NETWORK, SourceKind, parse
@@ -36,9 +36,17 @@ def a_clip(path: Path, encoder: str, *, pix_fmt: str = "yuv420p", **options: str
     return path
 
 
-def at(path: Path | str, *, kind: SourceKind = SourceKind.FILE, addresses: AddressPolicy = LOCAL) -> CameraAddress:
+def at(
+    path: Path | str,
+    *,
+    kind: SourceKind = SourceKind.FILE,
+    addresses: AddressPolicy = LOCAL,
+    limits: HostLimits | None = None,
+) -> CameraAddress:
+    """A file as a camera, on a host that opens files of its folder if not told otherwise."""
     url = parse(f"{kind}://{path}", kinds=set(SourceKind)).url
-    return CameraAddress(url=url, credential=None, addresses=addresses)
+    here = HostLimits(addresses=LOCAL, folders=(str(Path(path).parent),))
+    return CameraAddress(url=url, credential=None, addresses=addresses, limits=limits or here)
 
 
 def decoded(ear: Any) -> int:
@@ -85,6 +93,35 @@ async def test_a_site_that_allows_no_files_has_none_read(tmp_path: Path):
 
 
 @pytest.mark.parametrize("kind", [SourceKind.FILE, SourceKind.DEVICE])
+async def test_a_runner_without_settings_opens_no_files_and_no_devices(tmp_path: Path, kind: SourceKind):
+    path = a_clip(tmp_path / "clip.mp4", "libx264") if kind is SourceKind.FILE else "/dev/null"
+    failure = await dial(at(path, kind=kind, limits=HostLimits()))
+    assert failure.code is StreamErrorCode.SOURCE_NOT_PERMITTED
+
+
+async def test_a_file_is_opened_only_below_a_folder_of_the_runner(tmp_path: Path):
+    (tmp_path / "films").mkdir()
+    (tmp_path / "films-of-others").mkdir()
+    limits = HostLimits(addresses=LOCAL, folders=(str(tmp_path / "films"),))
+    outside = a_clip(tmp_path / "films-of-others" / "clip.mp4", "libx264")
+    inside = a_clip(tmp_path / "films" / "clip.mp4", "libx264")
+    (tmp_path / "films" / "link.mp4").symlink_to(outside)
+    (tmp_path / "films" / "out").symlink_to(tmp_path / "films-of-others")
+    (tmp_path / "in").symlink_to(tmp_path / "films")
+    refused = [
+        outside,
+        tmp_path / "films-of-others" / "not-there.mp4",  # the answer does not tell what exists elsewhere
+        tmp_path / "films" / "link.mp4",
+        tmp_path / "films" / "out" / "clip.mp4",
+        tmp_path / "films",
+    ]
+    failures = [await dial(at(path, limits=limits)) for path in refused]
+    assert {failure.code for failure in failures} == {StreamErrorCode.SOURCE_NOT_PERMITTED}
+    for path in (inside, tmp_path / "in" / "clip.mp4"):
+        assert (await watched(at(path, limits=limits), 2)).codecs == [VideoCodec.H264]
+
+
+@pytest.mark.parametrize("kind", [SourceKind.FILE, SourceKind.DEVICE])
 async def test_what_is_not_there_is_told(kind: SourceKind):
     failure = await dial(at("/dev/video-that-is-not-there", kind=kind))
     assert failure.code is StreamErrorCode.RTSP_NOT_FOUND
@@ -94,6 +131,8 @@ async def test_what_is_no_file_or_no_device_is_not_read(tmp_path: Path):
     os.mkfifo(tmp_path / "pipe")
     assert (await dial(at(tmp_path / "pipe"))).code is StreamErrorCode.RTSP_NOT_FOUND
     assert (await dial(at("/dev/null"))).code is StreamErrorCode.RTSP_NOT_FOUND
+    (tmp_path / "folder").mkdir()
+    assert (await dial(at(tmp_path / "folder"))).code is StreamErrorCode.RTSP_NOT_FOUND
     failure = await dial(at("/dev/null", kind=SourceKind.DEVICE))  # there, but it shows nothing
     assert failure.code in {StreamErrorCode.CORRUPT_STREAM, StreamErrorCode.RTSP_NOT_FOUND}
 

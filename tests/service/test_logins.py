@@ -7,11 +7,11 @@ from typing import TypeVar
 
 import pytest
 
-from streamward.leases.logins import FRESH_FOR, TRIED_FOR, LoginId, LoginOutcome, Permission
+from streamward.leases.logins import FRESH_FOR, TRIED_FOR, LoginId, LoginOutcome, Permission, login_of
 from streamward.model.ids import CameraId
 from streamward.model.secret import Secret
 from streamward.model.source_url import Credential, SourceKind, SourceUrl
-from streamward.runner.logins import ControlLogins, LocalLogins, login_of
+from streamward.runner.logins import ControlLogins, LocalLogins
 from tests.support.app import ControlUnderTest
 from tests.support.links import Start, started
 
@@ -186,11 +186,5 @@ async def test_alone_a_process_counts_for_itself(control: ControlUnderTest) -> N
 def test_a_login_is_known_by_its_place(left: dict[str, object], right: dict[str, object], is_same: bool) -> None:
     place: dict[str, object] = {"kind": SourceKind.RTSP, "host": "192.0.2.7"}
     urls = [SourceUrl(**{**place, **each}) for each in (left, right)]  # type: ignore[arg-type]
-    first, second = [login_of(url, ADA, version=1) for url in urls]
+    first, second = [login_of(url, ADA) for url in urls]
     assert (first == second) is is_same
-    assert first != login_of(urls[0], ADA, version=2)
-
-
-def test_what_has_no_login_needs_no_permission() -> None:
-    assert login_of(SourceUrl(kind=SourceKind.RTSP, host="h"), None, version=1) is None
-    assert login_of(SourceUrl(kind=SourceKind.FILE, path="/a.mp4"), ADA, version=1) is None

@@ -156,7 +156,7 @@ async def test_a_ticket_is_handed_over_and_renewed_at_half_its_life():
 
     def place(given: ReleaseTokenGiven) -> ReleaseTicket:
         return ReleaseTicket(
-            url="http://x", token=given.token, runner_id=owner.runner_id, incarnation=owner.incarnation
+            url="http://x", token=given.token, runner_id=owner.runner_id, incarnation=owner.incarnation, ttl_s=8.0
         )
 
     keeper = TicketKeeper(owner, Script([None, given]), clock=clock, place=place, hand_over=handed.append)

@@ -7,7 +7,7 @@ import ssl
 import pytest
 
 from streamward.model.stream_error import StreamErrorCode
-from streamward.model.video import VideoCodec
+from streamward.model.video import NAL_CODECS
 from streamward.nvr.faults import FpsChange
 from streamward.nvr.spec import Access
 from streamward.nvr.tally import Deed
@@ -18,7 +18,7 @@ from tests.support.recorders import ADA, PICTURE, WRONG, a_recorder
 from tests.support.watching import Watch, played, watching
 
 
-@pytest.mark.parametrize("codec", VideoCodec)
+@pytest.mark.parametrize("codec", NAL_CODECS)
 async def test_a_client_starts_at_the_latest_keyframe_and_gets_every_picture(codec):
     async with a_recorder(codec=codec) as nvr, watching(nvr.url("cam-1")) as seen:
         units = await seen.pictures(40)

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -13,6 +13,7 @@ from streamward.leases.logins import LoginId, LoginOutcome, Permission
 from streamward.leases.redialing import Pace
 from streamward.model.ids import CameraId, Generation, SiteId
 from streamward.model.secret import Secret
+from streamward.model.status import StreamState
 from streamward.protocol import codec, worker_link
 from streamward.protocol.fields import ClearText
 from streamward.protocol.logins import AnsweredLogin, AskLogins, LoginAnswers, NamedLogin
@@ -36,6 +37,7 @@ from streamward.runner.parts import LastWord
 from streamward.runtime.channel import Channel, pair
 from tests.support.builders import START, an_owner
 from tests.support.clocks import ManualClock
+from tests.support.streams import a_report
 
 ONE = CameraId("cam-1")
 SOURCE = Source(camera_uuid=ONE, url=ClearText(Secret("rtsp://192.0.2.1/1")), site_id="s", tenant_id="t")
@@ -64,8 +66,11 @@ class Cameras:
         self.done.append(f"drop {camera_id}")
         return LAST
 
-    def mute(self, camera_id: CameraId) -> LastWord:
-        self.done.append(f"mute {camera_id}")
+    def expect(self, cameras: Iterable[CameraId]) -> None:
+        self.done.append(f"expect {' '.join(cameras)}")
+
+    def mute(self, camera_id: CameraId, *, is_final: bool = False) -> LastWord:
+        self.done.append(f"mute {camera_id}{' for good' if is_final else ''}")
         return LAST
 
     def unmute(self, camera_id: CameraId, *, after: float) -> None:
@@ -231,3 +236,39 @@ async def test_a_manager_that_does_not_answer_lets_nobody_log_in():
         made.order(LoginsAnswered(number=1, items=[]), Mute(camera_uuid=ONE))  # too late
         assert isinstance(await made.hears(), LoginsAsked)
         assert isinstance(await made.hears(), worker_link.Stopped)
+
+
+async def test_the_cameras_of_the_shard_are_named_before_any_is_added():
+    async with obeying() as made:
+        made.order(worker_link.Expect(cameras=["cam-1", "cam-2"]), Mute(camera_uuid=ONE, is_final=True))
+        await made.hears()
+        assert made.cameras.done == ["expect cam-1 cam-2", "mute cam-1 for good"]
+
+
+async def test_what_was_reported_of_a_camera_comes_before_its_end():
+    async with obeying() as made:
+        made.cameras.may_end.set()
+        made.obeying.reported(a_report(1, state=StreamState.DISCONNECTED))
+        made.order(Drop(camera_uuid=ONE))
+        told, stopped = await made.hears(), await made.hears()
+        assert isinstance(told, worker_link.Told)
+        assert [each.state for each in told.reports] == [StreamState.DISCONNECTED]
+        assert isinstance(stopped, worker_link.Stopped)
+
+
+async def test_after_an_order_to_terminate_no_other_is_obeyed():
+    exits: list[int] = []
+    ends = [await Channel.over(end) for end in pair()]
+    made = Pair(*ends)
+    made.ending = Ending(grace=10, exit_now=exits.append)
+    made.obeying = Obeying(ends[1], made.leases, ending=made.ending)
+    made.order(worker_link.Terminate(), Drop(camera_uuid=ONE), worker_link.Drain())
+    async with asyncio.timeout(60):
+        await made.obeying.obey(made.cameras)
+        while not exits:  # noqa: ASYNC110 - a twentieth of a second
+            await asyncio.sleep(0)
+    assert (exits, made.cameras.done) == ([WorkerExit.TERMINATED], [])
+    made.ending.drain()
+    assert made.ending.code is WorkerExit.FAILED, "a signal that comes late changes nothing"
+    for end in ends:
+        await end.close()

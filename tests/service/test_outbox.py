@@ -1,7 +1,11 @@
 """The outbox on virtual time: what it does while the bus is away, choosy or back again."""
 
 import asyncio
+import errno
+import os
 import random
+import resource
+import signal
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -16,6 +20,7 @@ from streamward.runtime.outbox import (
     MessageUnfit,
     Outbox,
     PublishingFailed,
+    RecordsDropped,
     RecordsGaveWay,
     SpoolRelay,
 )
@@ -144,14 +149,40 @@ def test_in_a_long_outage_what_gives_way_is_counted_exactly(tmp_path: Path) -> N
             played.outbox.append(a_record(number, size=1000))
             if random.random() < 0.01:
                 await asyncio.sleep(1)
-        lost = sum(fact.count for fact in played.told if isinstance(fact, RecordsGaveWay))
         played.bus.is_away = False
         await asyncio.sleep(100)
+        full = [fact for fact in played.told if isinstance(fact, RecordsGaveWay)]
+        lost = sum(fact.count for fact in full)
+        assert sum(fact.count for fact in played.told if isinstance(fact, RecordsDropped)) == lost
+        assert (len(full) < 20, {fact.detail for fact in full}) == (True, {"the spool has its limit of bytes"})
         gaps = [name for name in played.bus.taken if "-gap-" in name]
         assert sum(int(name.rpartition("-")[2]) for name in set(gaps)) == lost > 1000
         assert len(set(played.bus.taken)) - len(set(gaps)) == 3000 - lost
 
     play(scene, tmp_path / "spool", most_bytes=1_000_000)
+
+
+def test_a_full_disk_is_told_as_such_and_seldom(tmp_path: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    async def scene(played: Played) -> None:
+        played.bus.is_away = True
+        played.outbox.append(a_record(0))
+        handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1, limits[1]))  # no file grows
+        try:
+            for number in range(1, 200):
+                played.outbox.append(a_record(number, size=1000))
+                await asyncio.sleep(0.1)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+            signal.signal(signal.SIGXFSZ, handler)
+        full = [fact for fact in played.told if isinstance(fact, RecordsGaveWay)]
+        assert {fact.detail for fact in full} == {f"its disk: {os.strerror(errno.EFBIG)}"}
+        assert 2 <= len(full) <= 6
+        assert RecordsGaveWay.is_warning
+
+    play(scene, tmp_path / "spool")
 
 
 def test_a_refused_message_is_tried_again_and_holds_up_nobody(tmp_path: Path) -> None:

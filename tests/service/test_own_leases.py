@@ -104,7 +104,7 @@ async def test_giving_back_names_the_last_moment_that_was_stamped(fleet: Fleet) 
     lease = await fleet.control.store.find(ONE)
     assert stamp is not None
     assert lease is not None
-    assert lease.not_before == stamp.made_at
+    assert lease.made_until == stamp.made_at
 
 
 async def test_a_lease_that_was_lost_is_let_go(fleet: Fleet) -> None:

@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 
 import pytest
 
@@ -32,10 +33,6 @@ class Heard:
     def __init__(self, family: Family) -> None:
         self._family = family
         self.said: list[object] = []
-        self.prepared_at: float | None = None  # with so many lives left
-
-    def prepare(self) -> None:
-        self.prepared_at = self._family.lives
 
     def release(self, ticket: bytes) -> None:
         self.said.append((ticket, self._family.reap()))
@@ -70,13 +67,11 @@ def test_the_newest_ticket_is_used_when_nothing_lives_any_more(ward):
     assert buried(ward, Family(3)) == [(b"new", True)]
 
 
-def test_what_the_release_needs_is_loaded_while_the_tree_dies(ward):
-    ward, theirs = ward
-    theirs.send(b"ticket")
-    ward.take_tickets()
-    heard = Heard(family := Family(3))
-    Parent(ward, grace=1.0, kin=family).bury(heard)
-    assert (heard.prepared_at, heard.said) == (2, [(b"ticket", True)])
+def test_what_the_release_needs_is_loaded_before_and_that_is_little():
+    program = "import sys, streamward.runner.parent; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    assert {"streamward.runner.farewell", "http.client"} <= set(loaded)
+    assert not {"msgspec", "logging", "asyncio", "streamward.protocol", "streamward.leases"} & set(loaded)
 
 
 def test_without_a_ticket_there_is_nothing_to_release(ward):

@@ -8,6 +8,7 @@ import pytest
 
 from streamward.drivers.decoder import Decoder
 from streamward.drivers.detectors.colour import ColourDetector
+from streamward.drivers.null import NullDetector
 from streamward.model.detection import Box, Detection
 from streamward.model.ids import CameraId
 from streamward.model.stream_error import StreamErrorCode
@@ -24,6 +25,7 @@ from streamward.vision.lane import ArrivedUnit
 from streamward.vision.sampling import Sampler
 from streamward.vision.watchdog import Seen, ShownFrame, StatusUpdate
 from streamward.vision.zones import Zones
+from tests.support.encodings import a_moving_clip
 from tests.support.news import News
 
 PICTURE = Picture(width=640, height=360, fps=10, loop=20)
@@ -326,6 +328,32 @@ async def test_the_same_picture_has_the_same_sum_and_another_has_another():
     first, again, other = (seen.picture for seen in run.seen)
     assert first == again != other
     await run.pipeline.close()
+
+
+@pytest.mark.parametrize("parameters", ["interlaced=1:tff=1", "interlaced=0"])
+async def test_the_detector_null_is_shown_frames_that_change_when_the_camera_s_do(parameters: str):
+    clip = a_moving_clip(parameters, frames=20)
+    run = Run()
+    run.add(detector=NullDetector())
+    for number in range(len(clip.units)):
+        run.send(clip, units=slice(number, number + 1))
+        await run.until(lambda: len(run.seen) + len(run.updates) > number)  # noqa: B023 - awaited at once
+    await run.pipeline.close()
+    assert not run.updates
+    assert len({seen.picture for seen in run.seen}) == len(clip.units)
+
+
+async def test_a_frame_that_cannot_be_scaled_for_its_detector_is_reported_and_does_not_count():
+    class OneLine(Blind):
+        size = Size(16, 1)
+
+    run = Run()
+    run.add(detector=OneLine(), max_fps=5)
+    run.send(a_moving_clip("interlaced=1:tff=1", frames=20))
+    await run.until(lambda: len(run.updates) >= 10)
+    await run.pipeline.close()
+    assert {update.what for update in run.updates} == {StreamErrorCode.CORRUPT_STREAM}
+    assert (run.frames, run.seen) == (0, [])
 
 
 async def test_only_what_stands_in_a_cameras_zones_is_seen():

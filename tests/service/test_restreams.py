@@ -6,15 +6,18 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Any
 
+import msgspec
 import pytest
 
+from streamward.drivers.addresses import HostLimits, host_limits, restreamed, way
 from streamward.leases.logins import LoginId, LoginOutcome
 from streamward.model.ids import Generation
 from streamward.model.secret import Secret
 from streamward.model.source_url import parse
+from streamward.protocol.fields import ClearText
 from streamward.protocol.logins import AskLogins, ToldLogin
 from streamward.protocol.shards import Source
-from streamward.protocol.sites import SiteDetails, SourceRules
+from streamward.protocol.sites import SiteDetails, SourceLimits, SourceRules
 from streamward.runner import facts
 from streamward.runner.restreams import FIND_EVERY, LOOK_SOON, RestreamControl, RestreamedCameras, RestreamParts
 from streamward.runtime.journal import Journal
@@ -80,6 +83,7 @@ class FakeControl:
             capacity=10,
             refill_rate=120.0,
             sources=SourceRules(),
+            limits=SourceRules(),
             updated_at=START,
         )
 
@@ -267,3 +271,18 @@ async def test_a_login_that_the_camera_refused_counts_as_refused_once():
         *asked, other = bench.control.told
         assert [each.told[0].outcome for each in asked] == [LoginOutcome.REFUSED, LoginOutcome.GAVE_UP]
         assert other == "anything"
+
+
+async def test_a_camera_is_named_to_the_restreamer_only_if_its_runner_s_settings_permit_its_address():
+    here = ["127.0.0.0/8"]
+    url = ClearText(Secret("rtsp://127.0.0.1:8554/cam-1"))
+    source = Source(camera_uuid="cam-1", url=url, site_id="site-1", tenant_id="acme", allow=here)
+    opened = host_limits(SourceLimits(allow=here))
+    found = await restreamed("cam-1/key", source, opened)
+    assert found is not None
+    assert found.remote == "127.0.0.1:8554"
+    assert await restreamed("cam-1/key", source, HostLimits()) is None
+    closed = msgspec.structs.replace(source, installation=SourceRules())
+    assert await restreamed("cam-1/key", closed, opened) is None
+    read = way(msgspec.structs.replace(source, via=url), HostLimits())  # the runner's own restream
+    assert read.forbids(ip_address("127.0.0.1")) is None

@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from streamward.model.bus import Published
+from streamward.model.bus import BusAway, Published
 from streamward.model.message import MOST_BYTES, Message
 from streamward.protocol import codec
 from streamward.protocol.events import DetectionEvent, DetectionsLost, Latency, SeenThing, WorkerAlive
@@ -12,7 +12,7 @@ from streamward.runner.facts import EventNotKept
 from streamward.runner.metrics import WorkerMetrics
 from streamward.runner.sink import BusSink, Sender, tell_gap
 from streamward.runtime.journal import Journal
-from streamward.runtime.outbox import Outbox, SpoolRelay
+from streamward.runtime.outbox import MessageRefused, Outbox, PublishingFailed, SpoolRelay
 from streamward.runtime.spool import Gap, Spool
 from streamward.runtime.teller import Teller
 from streamward.runtime.virtual_time import run
@@ -94,6 +94,13 @@ def test_an_event_that_nobody_can_take_is_counted_and_the_next_one_goes_on(tmp_p
     assert [message.kind for message in taken if message.is_mandatory] == ["detections"]
     assert [type(fact) for fact in told if isinstance(fact, EventNotKept)] == [EventNotKept]
     assert "events_lost_total 1.0" in metrics.render().decode()
+
+
+def test_what_the_bus_does_not_take_is_counted():
+    metrics = WorkerMetrics(runner_id="r1", shard_id="s0")
+    metrics.count(PublishingFailed(error=MessageRefused("detections.t", "no queue wants it"), times=3))
+    metrics.count(PublishingFailed(error=BusAway("there", "away", retry_in=1.0), times=5))
+    assert "publishes_refused_total 3.0" in metrics.render().decode()
 
 
 def test_a_gap_is_told_beside_the_detections_with_its_exact_count(tmp_path):

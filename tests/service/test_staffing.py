@@ -10,6 +10,7 @@ from streamward.protocol import codec, worker_link
 from streamward.protocol.shards import ModelsAt
 from streamward.protocol.spawning import Exited
 from streamward.protocol.worker_link import Warm, Warmed, WorkerExit
+from streamward.runner import facts
 from streamward.runner.spawner import SpawnRefused
 from streamward.runtime.channel import Channel
 from streamward.vision.unusable import DetectorUnusable
@@ -81,3 +82,14 @@ async def test_a_camera_that_was_looked_at_when_two_workers_fell_silent_is_a_sus
         assert await suspects_of(host, signal=signal.SIGKILL, is_stuck=True) == []
         assert await suspects_of(host, signal=signal.SIGKILL, is_stuck=True, mark=0) == []
         assert await suspects_of(host, signal=signal.SIGKILL, is_stuck=True) == [ONE]
+
+
+async def test_a_worker_that_gets_a_shard_is_named_with_its_cameras_and_a_spare_is_not_one():
+    async with a_host() as host:
+        number = await host.staffed()
+        seat = host.manager.crew.seats[number]
+        (spawned,) = [each for each in host.facts if isinstance(each, facts.WorkerSpawn)]
+        assert (spawned.shard_id, spawned.cameras, spawned.pid) == (seat.shard_id, 1, seat.pid)
+        assert spawned.tenant_id == "acme"
+        await host.manager.tick()
+        assert [each for each in host.facts if isinstance(each, facts.SpareStarted)]

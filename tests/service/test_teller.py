@@ -72,3 +72,24 @@ def test_more_than_fits_pushes_the_oldest_out():
         return teller.dropped
 
     assert run(scene()) == 7
+
+
+def test_who_ends_can_wait_until_the_bus_has_taken_everything():
+    async def scene() -> tuple[list[str], bool]:
+        bus = FakeBus()
+        async with Teller(bus, journal=Journal(), clock=LoopClock()) as teller:
+            await teller.emptied()
+            teller.tell(brief(1))
+            await teller.emptied()
+            taken = list(bus.taken)
+            bus.is_away = True
+            teller.tell(brief(2))
+            teller.tell(brief(3))
+            waiting = asyncio.ensure_future(teller.emptied())
+            await asyncio.sleep(1)
+            is_over = waiting.done()
+            bus.is_away = False
+            await waiting
+            return taken, is_over
+
+    assert run(scene()) == ([brief(1).message_id], False)

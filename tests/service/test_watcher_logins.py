@@ -4,9 +4,8 @@ import asyncio
 from dataclasses import replace
 from random import Random
 
-from streamward.leases.logins import PARKED_FOR, login_id
+from streamward.leases.logins import PARKED_FOR, LoginId
 from streamward.leases.redialing import Pace
-from streamward.model.secret import Secret
 from streamward.model.status import StreamState, Substate
 from streamward.model.stream_error import StreamFailure
 from streamward.runner.dialing import Dialing
@@ -16,7 +15,7 @@ from streamward.runtime import virtual_time
 from tests.support.clocks import LoopClock
 from tests.support.watchers import REFUSED, Story, bad_login, mute, refused
 
-LOGIN = login_id("192.0.2.7", 554, Secret("ada"), version=1)
+LOGIN = LoginId("a" * 64)
 
 
 async def unanswered(_watcher: Watcher) -> StreamFailure:

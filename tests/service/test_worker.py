@@ -171,6 +171,16 @@ async def test_the_first_dial_and_the_first_frame_are_told_once():
     assert [fact.camera_id for fact in plant.facts if isinstance(fact, facts.StreamBegan)] == ["cam-1"]
     retries = [fact for fact in plant.facts if isinstance(fact, facts.RtspConnectRetry)]
     assert (retries[0].camera_id, retries[0].error_code, retries[0].tenant_id) == ("cam-2", "TCP_REFUSED", "t-01")
+    assert retries[0].is_warning
+
+
+async def test_what_is_wrong_with_a_stream_that_goes_on_is_logged_as_an_error_and_not_as_a_retry():
+    plant = Plant("cam-4", shard=shard("cam-4 broken"))
+    await plant.run(lambda: of(StreamFailed, plant.heard))
+    errors = [fact for fact in plant.facts if isinstance(fact, facts.StreamError)]
+    assert (errors[0].camera_id, errors[0].error_code, errors[0].tenant_id) == ("cam-4", "DETECTOR_FAILED", "t-01")
+    assert errors[0].is_warning
+    assert not [fact for fact in plant.facts if isinstance(fact, facts.RtspConnectRetry)]
 
 
 async def test_a_camera_that_is_dropped_twice_has_stopped_when_it_has_and_says_which_it_was():
@@ -199,3 +209,42 @@ async def test_what_was_seen_before_a_camera_was_added_anew_makes_no_event():
     names = [event_id for _, event_id, _ in plant.heard.events]
     assert len(names) == len(set(names))
     assert min(event.ts for *_, event in plant.heard.events if event.epoch == 8) >= Leases(set()).database_time(again)
+
+
+async def test_a_worker_that_ends_announces_every_stream_as_disconnected():
+    plant = Plant("cam-1", "cam-4", shard=shard("cam-1", "cam-4"))
+    await plant.run(lambda: {"cam-1", "cam-4"} == {event.camera_uuid for *_, event in plant.heard.events})
+    last = {report.camera_uuid: report for report in of(StreamReport, plant.heard)}
+    assert {name: report.state for name, report in last.items()} == {"cam-1": "DISCONNECTED", "cam-4": "DISCONNECTED"}
+    assert plant.heard.told[-1][0].startswith("stream.status.t-01.site-1.")
+    assert {report.error_code for report in last.values()} == {None}
+
+
+async def test_a_stream_that_was_disconnected_before_it_was_dropped_is_not_announced_again():
+    plant = Plant()
+    task = asyncio.ensure_future(plant.worker.run())
+    plant.worker.add(plant.config.sources[1])
+    await plant.heard.until(lambda: of(StreamFailed, plant.heard))
+    before = [report.state for report in of(StreamReport, plant.heard)]
+    await plant.worker.drop(CameraId("cam-2"))
+    task.cancel()
+    await asyncio.wait([task])
+    after = [report.state for report in of(StreamReport, plant.heard)]
+    assert after == (before if before[-1] == "DISCONNECTED" else [*before, "DISCONNECTED"])
+
+
+async def test_a_managed_worker_is_ready_by_the_cameras_of_its_shard_and_not_by_those_it_was_given():
+    plant = Plant("cam-1", "cam-4", shard=shard("cam-1", "cam-4"), is_managed=True)
+    task = asyncio.ensure_future(plant.worker.run())
+    assert not plant.worker.is_ready, "it does not know its cameras yet"
+    plant.worker.expect([CameraId("cam-1"), CameraId("cam-4")])
+    plant.worker.add(plant.config.sources[0])
+    await plant.heard.until(lambda: plant.heard.events)
+    assert not plant.worker.is_ready, "one of two; the other waits for its dial"
+    plant.worker.add(plant.config.sources[1])
+    await plant.heard.until(lambda: len(plant.heard.shown) == 2)
+    assert plant.worker.is_ready
+    plant.worker.expect([])
+    assert plant.worker.is_ready
+    task.cancel()
+    await asyncio.wait([task])

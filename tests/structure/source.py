@@ -44,12 +44,6 @@ def is_port(node: ast.ClassDef) -> bool:
     return any(isinstance(base, ast.Name) and base.id == "Protocol" for base in node.bases)
 
 
-def body_lines(function: Function) -> int:
-    """Lines from the first statement after the docstring to the end."""
-    body = function.body[1:] if ast.get_docstring(function, clean=False) and len(function.body) > 1 else function.body
-    return (function.end_lineno or 0) - body[0].lineno + 1
-
-
 def dotted(node: ast.expr) -> str:
     """`a.b.c` of an attribute chain; empty for anything else."""
     match node:

@@ -9,17 +9,21 @@ import httpx
 
 from streamward.control.api.application import Holdings, create_app
 from streamward.control.keys import Keyring, new_keyring
-from streamward.control.standing import KnownStanding
+from streamward.control.refusals import Attempts
+from streamward.control.standing import KnownStanding, Tenants
 from streamward.control.tokens import TokenCheck, TokenFault, TokenMint
 from streamward.control.trust import Trust
 from streamward.drivers.memory import MemoryDatabase, MemoryInsight, MemoryStore
+from streamward.drivers.memory.tenant_deletions import standings
 from streamward.drivers.vault import AesVault
 from streamward.insight.database import Insight
 from streamward.insight.rules import Rules
 from streamward.leases.store import Store
+from streamward.model.address_policy import DEFAULT_LIMITS, AddressPolicy
 from streamward.model.camera import Camera, LeasePolicyName, Site
 from streamward.model.identity import Role
 from streamward.model.ids import CameraId, Incarnation, RunnerId, SiteId, TenantId
+from streamward.model.tenant import Tenant
 from streamward.protocol.tokens import Claims
 from streamward.runtime.bell import Bell
 from streamward.runtime.journal import Journal
@@ -35,8 +39,13 @@ PROBLEM = {"$ref": "#/components/schemas/Problem"}
 class FreshStanding(KnownStanding):
     """One that nobody has to keep fresh; `tests/service/test_standing.py` is about that."""
 
+    def __init__(self, store: MemoryStore, *, clock: ManualClock) -> None:
+        super().__init__(store, clock=clock)
+        self._database = store.database
+
     def fault(self, claims: Claims) -> TokenFault | None:
-        return self._doubts.fault(claims)
+        self._tenants = Tenants.of(standings(self._database))
+        return self._tenants.fault(claims) or self._doubts.fault(claims)
 
 
 class ControlUnderTest:
@@ -47,6 +56,8 @@ class ControlUnderTest:
         *,
         store: Callable[[MemoryStore], Store] = lambda memory: memory,
         insight: Callable[[MemoryInsight], Insight] = lambda memory: memory,
+        limits: AddressPolicy = DEFAULT_LIMITS,
+        attempts: Attempts | None = None,
     ) -> None:
         self.clock = ManualClock()
         self.bell = Bell("bell")
@@ -58,7 +69,7 @@ class ControlUnderTest:
         self.trust = Trust(TokenCheck(KEYRING, clock=self.clock, standing=self.standing), self.mint, self.standing)
         self.insight = MemoryInsight(self.database, rules=Rules())
         self.app = create_app(
-            Holdings(store(self.store), insight(self.insight)),
+            Holdings(store(self.store), insight(self.insight), limits=limits, attempts=attempts or Attempts()),
             bell=self.bell,
             journal=self.journal,
             trust=self.trust,
@@ -75,7 +86,8 @@ class ControlUnderTest:
         return self
 
     def runner(self, runner_id: str = "r1", *, incarnation: str = "inc-1", tenant: str | None = None) -> "Client":
-        """A client with a runner's token."""
+        """A client with a runner's token; its tenant is made if there never was one of that name."""
+        self.know(tenant)
         token = self.mint.runner(
             RunnerId(runner_id),
             incarnation=Incarnation(incarnation),
@@ -88,13 +100,23 @@ class ControlUnderTest:
         return self.person(Role.OPERATOR, tenant=tenant)
 
     def person(self, role: Role, *, tenant: str | None = None) -> "Client":
-        """A client with the token of somebody of that role."""
+        """A client with the token of somebody of that role; its tenant is made if there never was one of that name."""
+        self.know(tenant)
         tenant_id = None if tenant is None else TenantId(tenant)
         return Client(self, self.mint.person("ada", role=role, tenant_id=tenant_id))
 
     def anyone(self, token: str | None = None) -> "Client":
         """A client with that token, or none."""
         return Client(self, token)
+
+    def know(self, tenant: str | None) -> None:
+        """Makes a tenant, if there never was one of that name."""
+        names = {each.tenant_id for each in standings(self.database)}
+        if tenant is not None and tenant not in names:
+            tenant_id = TenantId(tenant)
+            self.database.tenants[tenant_id] = Tenant(
+                tenant_id=tenant_id, tenant_key=f"~{tenant}", updated_at=self.clock.wall(), revision=1
+            )
 
     async def pass_time(self, seconds: float) -> None:
         """Lets time pass as it does with a keeper at work, which looks at the database's clock all the time."""

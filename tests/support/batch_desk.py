@@ -27,8 +27,8 @@ from tests.support.clocks import START, ManualClock
 OWNERS = {generation: Owner(RunnerId("r1"), Incarnation(f"inc-{generation}")) for generation in range(1, 9)}
 
 
-def a_thing(label: str = "person", conf: float = 0.75) -> events.SeenThing:
-    return events.SeenThing(label=label, conf=conf, bbox_xyxy=[1.0, 2.0, 30.0, 40.0])
+def a_thing(label: str = "person", conf: float = 0.75, *, track_id: int | None = None) -> events.SeenThing:
+    return events.SeenThing(label=label, conf=conf, bbox_xyxy=[1.0, 2.0, 30.0, 40.0], track_id=track_id)
 
 
 def a_crossing(kind: Literal["enter", "dwell", "leave"] = "enter", **changes: Any) -> events.ZoneCrossed:
@@ -102,7 +102,9 @@ class Desk:
         self.journal = Journal()
         self.facts: list[Any] = []
         self.journal.subscribe(self.facts.append)
-        self.db.tenants[TENANT] = Tenant(tenant_id=TenantId(TENANT), updated_at=self.clock.wall())
+        self.db.tenants[TENANT] = Tenant(
+            tenant_id=TenantId(TENANT), tenant_key=f"~{TENANT}", updated_at=self.clock.wall()
+        )
         self.grant()
         self.batcher = self.another()
 
@@ -118,7 +120,12 @@ class Desk:
         grants = self.db.grants.setdefault(CameraId(CAMERA), {})
         generation = Generation(len(grants) + 1)
         grants[generation] = Grant(
-            camera_id=CAMERA, generation=generation, owner=OWNERS[generation], granted_at=self.clock.wall()
+            camera_id=CAMERA,
+            generation=generation,
+            owner=OWNERS[generation],
+            tenant_id=TenantId(TENANT),
+            site_id=SITE,
+            granted_at=self.clock.wall(),
         )
         return generation
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import re
 import select
 import subprocess
 from collections.abc import AsyncIterator, Iterator
@@ -25,14 +24,22 @@ from streamward.model.bus import Binding, Bus, Published, Queue
 from streamward.model.secret import Secret
 from streamward.protocol import codec, events
 from streamward.protocol.batches import EXCHANGE, analysis_request
+from streamward.protocol.readiness import BatcherReady
 from streamward.runtime.bell import Bell
 from streamward.runtime.clock import SystemClock
 from tests.support.batch_desk import OWNERS, a_crossing, a_thing, an_event, told
+from tests.support.builders import a_site
 from tests.support.fleet import take, with_cameras, with_runners
-from tests.support.processes import COMMAND, STOP_WITHIN, end, environment, said_when_served
+from tests.support.processes import STOP_WITHIN, RoleProcess, environment
 
 CAMERAS = ("cam-1", "cam-2", "cam-3")
-QUICK = {"BATCH_WINDOW_SECONDS": 2, "BATCH_IDLE_TIMEOUT_SECONDS": 1, "BATCH_MAX_DETECTIONS": 7, "BATCH_PORT": 0}
+QUICK = {
+    "BATCH_WINDOW_SECONDS": 2,
+    "BATCH_IDLE_TIMEOUT_SECONDS": 1,
+    "BATCH_CHECK_SECONDS": 0.5,
+    "BATCH_MAX_DETECTIONS": 7,
+    "BATCH_PORT": 0,
+}
 EAR = Queue(name="test.ear", bindings=(Binding(EXCHANGE, "analysis.#"),))  # hears of batches beside any analyst
 PATIENCE = 180.0  # seconds, until all is in batches that were told
 _ALL = Recent(scope=None, limit=100_000)
@@ -41,14 +48,14 @@ _ALL = Recent(scope=None, limit=100_000)
 class BatcherProcess:
     """A batcher that works."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]", log: Path) -> None:
-        self.process = process
-        self._log = log
-        self.metrics = re.findall(r"metrics +(\S+)", said_when_served(process))[0]
+    def __init__(self, role: RoleProcess[BatcherReady]) -> None:
+        self.process = role.process
+        self._role = role
+        self.metrics = f"{role.wait_ready().url}/metrics"
 
     @property
     def log(self) -> str:
-        return self._log.read_text()
+        return self._role.log
 
     def metric(self, name: str) -> float:
         """One value of its metrics."""
@@ -80,6 +87,7 @@ class Plant:
         self.data.mkdir(exist_ok=True)
         store = SqlStore(self.url, clock=SystemClock(), bell=Bell())
         await store.open()
+        await store.save_site(a_site())
         await with_cameras(store, *CAMERAS)
         await with_runners(store, OWNERS[1])
         for camera in CAMERAS:
@@ -180,21 +188,10 @@ async def heard_by(bus: Bus) -> dict[str, set[bytes]]:
 def batcher(data: Path, **settings: Any) -> Iterator[BatcherProcess]:
     """A batcher; its log is shown if the test fails."""
     log = data.parent / f"batcher.{datetime.now(UTC).timestamp()}.log"
-    with log.open("w") as err:
-        process = subprocess.Popen(
-            [*COMMAND, "batcher"],
-            env=environment(data, **settings),
-            cwd=data.parent,
-            stdout=subprocess.PIPE,
-            stderr=err,
-        )
-    try:
-        yield BatcherProcess(process, log)
-    except BaseException as err:
-        err.add_note(f"log of streamward batcher:\n{log.read_text()[-10_000:]}")
-        raise
-    finally:
-        end(process)
+    env = environment(data, **settings)
+    role = RoleProcess("batcher", ready=BatcherReady, log=log, env=env, within=data.parent)
+    with role.ending():
+        yield BatcherProcess(role)
 
 
 def died(process: "subprocess.Popen[bytes]") -> int:

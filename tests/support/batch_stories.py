@@ -12,11 +12,19 @@ from streamward.model.ids import CameraId, TenantId
 from tests.support.builders import START
 
 TICK = timedelta(microseconds=1)
-LIMITS = (Limits(), Limits(most=3), Limits(most=1), Limits(window=0.3, idle=0.1), Limits(window=30, idle=90))
+LIMITS = (
+    Limits(),
+    Limits(most=3),
+    Limits(most=1),
+    Limits(window=0.3, idle=0.1, check_every=0.1),
+    Limits(window=30, idle=90),
+)
 TENANTS = (TenantId("tenant-1"), TenantId("tenant:2"))
 
 _EDGES = sorted({
-    timedelta(seconds=length) + tick for length in (0, 0.1, 0.3, 15, 30, 60, 90) for tick in (-TICK, timedelta(0), TICK)
+    timedelta(seconds=length) + tick
+    for length in (0, 0.1, 0.2, 0.3, 15, 30, 35, 60, 90)
+    for tick in (-TICK, timedelta(0), TICK)
 })
 _LAGS = st.sampled_from([*_EDGES, timedelta(seconds=-5), timedelta(seconds=1000.000_007)])
 _PAUSES = st.sampled_from([*_EDGES, CLOSING_FOR - TICK, CLOSING_FOR])
@@ -41,6 +49,7 @@ class Urgent:
 class Seal:
     tenant_id: TenantId
     limit: int
+    is_check: bool
 
 
 @dataclass(frozen=True)
@@ -73,7 +82,7 @@ stories = st.lists(
         st.builds(Add, st.lists(_offered, min_size=1, max_size=3)),
         st.builds(Add, st.lists(_offered, min_size=1, max_size=1)),
         st.builds(Urgent, _tenants, _cameras, _detections, _LAGS),
-        st.builds(Seal, _tenants, st.integers(0, 4)),
+        st.builds(Seal, _tenants, st.integers(0, 4), st.booleans()),
         st.builds(Forget, _tenants, st.lists(st.integers(0, 6), max_size=3)),
         st.builds(Wait, _PAUSES),
     ),
@@ -97,10 +106,10 @@ class Teller:
             case Urgent(tenant_id, camera, detection_id, lag):
                 sighting = Sighting(detection_id, self.now - lag)
                 return [await self.index.add_urgent(self._of(tenant_id), CameraId(camera), sighting, now=self.now)]
-            case Seal(tenant_id, limit):
-                sealed = await self.index.seal_due(self._of(tenant_id), now=self.now, limit=limit)
+            case Seal(tenant_id, limit, is_check):
+                sealed = await self.index.seal_due(self._of(tenant_id), now=self.now, limit=limit, is_check=is_check)
                 self.told += sealed
-                return [sealed, await self.index.next_due(self._of(tenant_id))]
+                return [sealed, await self.index.next_window_end(self._of(tenant_id))]
             case Forget(tenant_id, places):
                 named = [self.told[-place - 1] for place in places if place < len(self.told)]
                 await self.index.forget(self._of(tenant_id), [*named, unknown(self._of(tenant_id))])
@@ -114,7 +123,7 @@ class Teller:
         self.now += timedelta(days=1)
         ends: list[list[Sealed]] = []
         for tenant_id in map(self._of, TENANTS):
-            ends.append(await self.index.seal_due(tenant_id, now=self.now, limit=1000))
+            ends.append(await self.index.seal_due(tenant_id, now=self.now, limit=1000, is_check=True))
             await self.index.forget(tenant_id, ends[-1])
         return ends
 
@@ -145,6 +154,7 @@ def unknown(tenant_id: TenantId) -> Sealed:
         camera_id="cam-9",
         detection_ids=(1,),
         started_at=START,
+        pipeline_start_time=START,
         closed_at=START,
         reason=CloseReason.IDLE,
     )

@@ -19,7 +19,7 @@ from streamward.insight.batch import BatchId, Limits
 from streamward.insight.rules import Rules
 from streamward.insight.urgency import Trigger, Triggers
 from streamward.leases.lease import Grant, Owner
-from streamward.model.ids import CameraId, Generation, Incarnation, RunnerId, TenantId
+from streamward.model.ids import CameraId, Generation, Incarnation, RunnerId, SiteId, TenantId
 from streamward.model.message import Event, Message, of_event
 from streamward.model.tenant import Tenant
 from streamward.protocol import codec, events
@@ -30,7 +30,7 @@ from tests.support.shaky import Life, Shaky, Weather
 
 CAMERAS = {"cam-1": "tenant-1", "cam-2": "tenant-1", "cam-3": "tenant-2"}
 RULES = Rules(
-    limits=Limits(window=9.0, idle=3.0, most=6),
+    limits=Limits(window=9.0, idle=3.0, most=6, check_every=0.5),
     triggers=Triggers(analyse=Trigger(confidence=0.9, labels=frozenset({"fire"}))),
 )
 PORTS = ("detections", "batches", "rules", "records", "broadcasts", "analyses", "zone_events")
@@ -80,7 +80,9 @@ class World:
         """Tenants, first grants, and so many batchers."""
         for tenant in sorted(set(CAMERAS.values())):
             tenant_id = TenantId(tenant)
-            self.db.tenants[tenant_id] = Tenant(tenant_id=tenant_id, updated_at=self.clock.wall())
+            self.db.tenants[tenant_id] = Tenant(
+                tenant_id=tenant_id, tenant_key=f"~{tenant_id}", updated_at=self.clock.wall()
+            )
         for camera in CAMERAS:
             self.grant(camera)
         await self.bus.declare(events.BATCHER)
@@ -116,7 +118,12 @@ class World:
         owner = Owner(RunnerId(f"runner-{generation}"), Incarnation(f"inc-{generation}"))
         granted_at = self.clock.wall() + timedelta(microseconds=1)
         grants[generation] = Grant(
-            camera_id=CameraId(camera), generation=generation, owner=owner, granted_at=granted_at
+            camera_id=CameraId(camera),
+            generation=generation,
+            owner=owner,
+            tenant_id=TenantId(CAMERAS[camera]),
+            site_id=SiteId("site-1"),
+            granted_at=granted_at,
         )
 
     async def publish(self) -> None:

@@ -53,8 +53,24 @@ def a_lease(*, owner: Owner | None = None, state: SessionState = SessionState.AC
     )
 
 
-def a_grant(generation: int, *, granted_at: datetime, owner: Owner | None = None) -> Grant:
-    return Grant(camera_id=CAMERA, generation=Generation(generation), owner=owner or an_owner(), granted_at=granted_at)
+def a_grant(
+    generation: int,
+    *,
+    granted_at: datetime,
+    owner: Owner | None = None,
+    ended_at: datetime | None = None,
+    made_until: datetime | None = None,
+) -> Grant:
+    return Grant(
+        camera_id=CAMERA,
+        generation=Generation(generation),
+        owner=owner or an_owner(),
+        tenant_id=TENANT,
+        site_id=SITE,
+        granted_at=granted_at,
+        ended_at=ended_at,
+        made_until=made_until,
+    )
 
 
 def a_camera(

@@ -1,6 +1,7 @@
 """Closed batches and what was seen in them, for tests of analysts."""
 
 import itertools
+from datetime import timedelta
 
 from streamward.insight.analysis import Case, Recorded
 from streamward.insight.batch import BatchId, CloseReason, Sealed
@@ -34,7 +35,8 @@ def a_case(*things: Recorded, batch_id: BatchId = BATCH, reason: CloseReason = C
             tenant_id=builders.TENANT,
             camera_id=builders.CAMERA,
             detection_ids=tuple(each.detection_id for each in things),
-            started_at=min(moments),
+            started_at=min(moments) + timedelta(seconds=2),
+            pipeline_start_time=min(moments),
             closed_at=max(moments),
             reason=reason,
         ),

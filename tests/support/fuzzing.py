@@ -88,7 +88,7 @@ class Fuzzer:
         """Fuzzes one operation: every case of the document's edges, then random ones."""
         operation = self.schema.find_operation_by_label(label)
         assert operation is not None, label
-        names = self._settle(f"w{next(self._worlds)}")
+        names = self.settle(f"w{next(self._worlds)}")
         everyone = self._callers(names.tenant_id)
         wanted = operation.definition.raw.get("x-role")
         callers = itertools.cycle(everyone.items())
@@ -145,7 +145,7 @@ class Fuzzer:
         tenant_id = None if tenant is None else TenantId(tenant)
         return self._mint.runner(RunnerId(runner_id), incarnation=Incarnation(f"{tenant}-1"), tenant_id=tenant_id)
 
-    def _settle(self, tenant: str) -> Names:
+    def settle(self, tenant: str) -> Names:
         """A tenant with one of everything."""
         names = Names(
             tenant_id=tenant,
@@ -160,7 +160,7 @@ class Fuzzer:
         root, runner = self._mint.person("root", role=Role.ADMIN), self._runner(names.runner_id, tenant)
         self._make(root, "/v1/tenants", names)
         self._make(root, "/v1/sites", names, site_id=names.site_id)
-        self._make(root, "/v1/cameras", names)
+        self._make(root, "/v1/cameras", names, camera_uuid=names.camera_uuid)
         invitation = self._make(root, "/v1/invitations", names, role="viewer")["invitation_id"]
         for path in ("/v1/runners/register", "/v1/leases/camera/acquire"):
             self._make(runner, path, names)

@@ -2,10 +2,12 @@
 
     python3 gstreamer_server.py PORT METHOD FOLDER     METHOD: none, basic or digest; ada's password is lovelace
 
-Serves FOLDER/h264.mkv and FOLDER/h265.mkv as /h264 and /h265, and says `ready`.
+Serves FOLDER/h264.mkv and FOLDER/h265.mkv as /h264 and /h265, the first as /udp-only over UDP alone, test pictures as
+/jpeg-420, /jpeg-422 and, one every 5 s, /jpeg-slow, and FOLDER/NAME.mp4 as /NAME, and says `ready`.
 """
 
 import sys
+from pathlib import Path
 
 import gi
 
@@ -27,15 +29,34 @@ def main() -> None:
     if method != "none":
         server.set_auth(guard(method))
     mounts = server.get_mount_points()
-    for name in ("h264", "h265"):
+    for name, launch in launches(folder).items():
         factory = GstRtspServer.RTSPMediaFactory()
-        factory.set_launch(f"( filesrc location={folder}/{name}.mkv ! matroskademux ! rtp{name}pay name=pay0 pt=96 )")
+        factory.set_launch(f"( {launch} )")
+        if name == "udp-only":
+            factory.set_protocols(GstRtsp.RTSPLowerTrans.UDP)
         if method != "none":
             factory.set_permissions(permissions())
         mounts.add_factory(f"/{name}", factory)
     server.attach(None)
     print("ready", flush=True)
     GLib.MainLoop().run()
+
+
+def launches(folder: str) -> "dict[str, str]":
+    """Pipelines by path."""
+    found = {
+        name: f"filesrc location={folder}/{name}.mkv ! matroskademux ! rtp{name}pay name=pay0 pt=96"
+        for name in ("h264", "h265")
+    }
+    found["udp-only"] = found["h264"]
+    for name, form, rate in (("420", "I420", "10/1"), ("422", "Y42B", "10/1"), ("slow", "I420", "1/5")):
+        caps = f"video/x-raw,format={form},width=320,height=192,framerate={rate}"
+        source = "videotestsrc is-live=true pattern=ball"
+        found[f"jpeg-{name}"] = f"{source} ! {caps} ! jpegenc ! rtpjpegpay name=pay0 pt=26"
+    for file in Path(folder).glob("*.mp4"):
+        payloader = "rtpmp4vpay" if file.stem == "mpeg4" else "rtph264pay"
+        found[file.stem] = f"filesrc location={file} ! qtdemux ! {payloader} name=pay0 pt=96"
+    return found
 
 
 def guard(method: str) -> "GstRtspServer.RTSPAuth":

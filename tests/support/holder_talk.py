@@ -1,10 +1,11 @@
 """A holder and what it is told, in a few words."""
 
+from dataclasses import replace
 from datetime import datetime
 
 from streamward.leases.holder import Acquired, Answer, Ask, AskKind, Flags, Holder, HolderSpec, Releasing
 from streamward.leases.policy import trusted_for
-from streamward.leases.store import Kept, Named, Renewed
+from streamward.leases.store import Kept, Named, OpenClaim, Renewal, Renewed
 from streamward.model.ids import CameraId, Generation
 from streamward.model.runner import RunnerSpec
 from tests.support.builders import CAMERA, an_owner, at
@@ -37,6 +38,15 @@ class Talk:
     def answer(self, kind: AskKind, answer: Answer | None, *, now: float) -> None:
         self.holder.receive(self.last(kind), answer, now)
 
+    def body(self, kind: AskKind) -> object:
+        """What the last ask of a kind says, but for the time that it echoes."""
+        body = self.last(kind).body
+        return replace(body, echo=None) if isinstance(body, OpenClaim | Renewal) else body
+
+    def hears(self, now: float) -> None:
+        """Receives an answer to a renewal, so that it may claim."""
+        self.holder.answers.receive(at(now), sent=now, now=now)
+
     def generation(self, now: float, camera_id: CameraId = CAMERA) -> Generation | None:
         """Under which it may process a camera."""
         held = self.holder.held(now).get(camera_id)
@@ -48,6 +58,7 @@ class Talk:
 
     def acquired(self, *cameras: CameraId, now: float, more: bool = False, generation: Generation = ONE) -> "Talk":
         """Asks for cameras and gets these at once."""
+        self.hears(now)
         self.holder.wake(now)
         self.poll(now)
         leases = tuple(Kept(camera_id, generation, TTL) for camera_id in cameras)

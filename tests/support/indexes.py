@@ -59,14 +59,14 @@ class Batcher:
     async def add_urgent(self, sighting: Sighting, *, camera: str = CAMERA) -> Placed:
         return await self.index.add_urgent(self.tenant_id, CameraId(camera), sighting, now=sighting.made_at)
 
-    async def seal_due(self, now: datetime, *, limit: int = 100) -> list[Sealed]:
-        return await self.index.seal_due(self.tenant_id, now=now, limit=limit)
+    async def seal_due(self, now: datetime, *, limit: int = 100, is_check: bool = True) -> list[Sealed]:
+        return await self.index.seal_due(self.tenant_id, now=now, limit=limit, is_check=is_check)
 
     async def forget(self, *batches: Sealed) -> None:
         await self.index.forget(self.tenant_id, batches)
 
-    async def next_due(self) -> datetime | None:
-        return await self.index.next_due(self.tenant_id)
+    async def next_window_end(self) -> datetime | None:
+        return await self.index.next_window_end(self.tenant_id)
 
     async def aclose(self) -> None:
         await self.index.close()

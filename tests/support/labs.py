@@ -6,7 +6,6 @@ import json
 import re
 import select
 import signal
-import subprocess
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -17,9 +16,10 @@ import httpx
 from streamward.drivers.buses import open_bus
 from streamward.model.bus import Bus
 from streamward.model.secret import Secret
+from streamward.protocol.readiness import RunnerReady, WorkerReady
 from streamward.runtime.clock import SystemClock
 from tests.support.nvr import NvrProcess, recorder
-from tests.support.processes import COMMAND, ControlProcess, control, end, environment, said_when_served
+from tests.support.processes import ControlProcess, RoleProcess, control, environment
 
 PATIENCE = 60.0  # seconds
 
@@ -27,18 +27,17 @@ PATIENCE = 60.0  # seconds
 class WorkerProcess:
     """A Worker that serves."""
 
-    def __init__(self, process: subprocess.Popen[bytes], *, log: Path, data: Path) -> None:
-        self.process = process
-        self._log = log
-        said = said_when_served(process)
-        card = json.loads((data.parent / re.findall(r"secret +in (\S+),", said)[0]).read_text())
-        self.api = httpx.Client(base_url=card["url"], timeout=30)
-        self.secret = card["secret"]
+    def __init__(self, role: RoleProcess[WorkerReady], *, folder: Path) -> None:
+        self.process = role.process
+        self._role = role
+        ready = role.wait_ready()
+        self.api = httpx.Client(base_url=ready.url, timeout=30)
+        self.secret = json.loads((folder / ready.secret_file).read_text())["secret"]
 
     @property
     def log(self) -> str:
         """What it wrote to its standard error."""
-        return self._log.read_text()
+        return self._role.log
 
     def is_ready(self) -> bool:
         """Whether enough of its cameras stream."""
@@ -80,14 +79,15 @@ class WorkerProcess:
 class RunnerProcess:
     """A runner, from its parent down."""
 
-    def __init__(self, process: subprocess.Popen[bytes], *, log: Path) -> None:
-        self.process = process
-        self._log = log
+    def __init__(self, role: RoleProcess[RunnerReady]) -> None:
+        self.process = role.process
+        self.wait_ready = role.wait_ready
+        self._role = role
 
     @property
     def log(self) -> str:
         """What it and its Workers wrote so far."""
-        return self._log.read_text()
+        return self._role.log
 
     def facts(self, event: str) -> list[dict[str, Any]]:
         """The log lines of one kind, of the Manager and of its Workers."""
@@ -115,6 +115,15 @@ def children_of(pid: int) -> list[int]:
     return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
+def family(pid: int) -> list[int]:
+    """A process and all below it."""
+    found = [pid]
+    for each in found:
+        for listing in Path(f"/proc/{each}/task").glob("*/children"):
+            found += map(int, listing.read_text().split())
+    return found
+
+
 class Plant:
     """Everything that a Worker needs; `site-1` of `acme` has the recorder's cameras."""
 
@@ -124,7 +133,7 @@ class Plant:
         self.data = data
         self.cameras = [url.rpartition("/")[2] for url in nvr.urls]
         self._started = 0
-        self._furnish()
+        self.furnish()
 
     def config(self, **changes: Any) -> dict[str, Any]:
         """A shard with all cameras, as `runner` r1."""
@@ -133,6 +142,7 @@ class Plant:
             "shard_id": "s0",
             "data": str(self.data),
             "grace_timeout_s": 5,
+            "source_limits": {"allow": ["127.0.0.0/8"]},
             "cp": {
                 "base_url": self.control.url,
                 "token": self.control.token("--runner", changes.get("runner_id", "r1")),
@@ -151,22 +161,11 @@ class Plant:
     def worker(self, config: dict[str, Any] | None = None) -> Iterator[WorkerProcess]:
         """A Worker at work; its log is shown if the test fails."""
         path = self.written(config or self.config())
-        log = path.with_suffix(".log")
-        with log.open("w") as err:
-            process = subprocess.Popen(
-                [*COMMAND, "worker", "--config", str(path)],
-                env=environment(self.data),
-                cwd=self.data.parent,
-                stdout=subprocess.PIPE,
-                stderr=err,
-            )
-        try:
-            yield WorkerProcess(process, log=log, data=self.data)
-        except BaseException as err:
-            err.add_note(f"log of streamward worker ({log.name}):\n{log.read_text()[-20_000:]}")
-            raise
-        finally:
-            end(process)
+        log, folder = path.with_suffix(".log"), self.data.parent
+        command = ("worker", "--config", str(path))
+        role = RoleProcess(*command, ready=WorkerReady, log=log, env=environment(self.data), within=folder)
+        with role.ending():
+            yield WorkerProcess(role, folder=folder)
 
     def written(self, config: dict[str, Any]) -> Path:
         """A config in a file that only its owner can read."""
@@ -194,28 +193,17 @@ class Plant:
         self._started += 1
         log = self.data.parent / f"{runner_id}-{self._started}.log"
         ours = {"IDENTITY": identity, "CONTROL_URL": self.control.url, "PROM_MANAGER_PORT": 0, "PROM_WORKER_PORT": 0}
-        with log.open("w") as err:
-            process = subprocess.Popen(
-                [*COMMAND, "runner"],
-                env=environment(self.data, **{**ours, **settings}),
-                cwd=self.data.parent,
-                stdout=subprocess.PIPE,
-                stderr=err,
-            )
-        try:
-            yield RunnerProcess(process, log=log)
-        except BaseException as err:
-            err.add_note(f"log of streamward runner ({log.name}):\n{log.read_text()[-20_000:]}")
-            raise
-        finally:
-            end(process)
+        env = environment(self.data, **{**ours, **settings})
+        role = RoleProcess("runner", ready=RunnerReady, log=log, env=env, within=self.data.parent)
+        with role.ending():
+            yield RunnerProcess(role)
 
     def owners(self) -> dict[str, str | None]:
         """Who holds which camera."""
         listed = self.control.command("leases", "list", "--json").stdout.splitlines()
         return {each["camera_uuid"]: each["owner_id"] for each in map(json.loads, listed)}
 
-    def _furnish(self) -> None:
+    def furnish(self) -> None:
         with self.control.client("--admin", "ada") as ada:
             ada.post("/v1/tenants", json={"tenant_id": "acme"}).raise_for_status()
             site = {"site_id": "site-1", "tenant_id": "acme", "sources": {"allow": ["127.0.0.0/8"]}}

@@ -1,5 +1,6 @@
 """The control plane as a runner reaches it, without a network in between."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -26,6 +27,30 @@ class InProcess:
         self.sent.append(message)
         answer = await self._client.call("POST", path, content=codec.encode(message))
         return None if self.is_deaf else codec.decode(answer.content, Problem if answer.is_error else kind)
+
+
+class LateLink:
+    """One start of a runner's way to the application on `virtual_time`: every answer comes so many seconds late."""
+
+    def __init__(self, control: ControlUnderTest, runner_id: str = "r1", *, late: float) -> None:
+        self._control = control
+        self._client = control.runner(runner_id)
+        self.late = late
+        self.paths: list[str] = []  # that were asked for
+
+    async def post(self, path: str, message: Any, kind: type[Any], *, within: float) -> Any:
+        return await self._call("POST", path, kind, within=within, content=codec.encode(message))
+
+    async def get(self, path: str, kind: type[Any], *, within: float) -> Any:
+        return await self._call("GET", path, kind, within=within)
+
+    async def _call(self, method: str, path: str, kind: type[Any], *, within: float, **request: Any) -> Any:
+        now = asyncio.get_running_loop().time()
+        self._control.clock.advance(now - self._control.clock.boot())
+        self.paths.append(path)
+        answer = await self._client.call(method, path, **request)
+        await asyncio.sleep(min(self.late, within))
+        return None if self.late > within else codec.decode(answer.content, Problem if answer.is_error else kind)
 
 
 class Start:

@@ -14,7 +14,7 @@ from typing import Any
 import av
 import pytest
 
-from streamward.model.video import VideoCodec
+from streamward.model.video import NAL_CODECS, VideoCodec
 from streamward.nvr.drawing import Canvas
 from streamward.nvr.scene import Picture, make_scene
 from tests.support.ports import free_port
@@ -78,13 +78,13 @@ def go2rtc(folder: Path, streams: Mapping[str, str | None]) -> Iterator[Go2rtc]:
 
 @contextlib.contextmanager
 def gstreamer(folder: Path, *, method: str = "none") -> Iterator[str]:
-    """Serving /h264 and /h265, twenty seconds each; its URL without a path."""
+    """Serving /h264 and /h265, twenty seconds each, and what else its script says; its URL without a path."""
     found = Path(_SYSTEM_PYTHON).exists() and subprocess.run(
         [_SYSTEM_PYTHON, "-c", _HAS_GSTREAMER], capture_output=True, check=False, timeout=60
     )
     if not found or found.returncode:
         pytest.skip("GStreamer's RTSP server is not installed: scripts/media_servers does it")
-    for codec in VideoCodec:
+    for codec in NAL_CODECS:
         a_clip(folder / f"{codec}.mkv", codec, seconds=20)
     port = free_port()
     script = Path(__file__).with_name("gstreamer_server.py")

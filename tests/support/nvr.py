@@ -1,15 +1,14 @@
 """`streamward nvr` as a real process."""
 
 import contextlib
-import re
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 
-from tests.support.processes import COMMAND, end, environment, said_when_served
+from streamward.protocol.readiness import NvrReady
+from tests.support.processes import RoleProcess, environment
 
 SMALL = ("--width", "320", "--height", "192", "--fps", "25", "--scenes", "2", "--port", "0", "--control-port", "0")
 
@@ -17,11 +16,18 @@ SMALL = ("--width", "320", "--height", "192", "--fps", "25", "--scenes", "2", "-
 class NvrProcess:
     """A simulated recorder, serving."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        self.process = process
-        self.said = said_when_served(process)
-        self.urls = re.findall(r"rtsps?://\S+", self.said)
-        self.control = httpx.Client(base_url=re.findall(r"control API +(\S+)", self.said)[0], timeout=60)
+    def __init__(self, role: RoleProcess[NvrReady]) -> None:
+        self.process = role.process
+        self._role = role
+        ready = role.wait_ready()
+        self.said = role.printed()
+        self.urls = ready.camera_urls
+        self.control = httpx.Client(base_url=ready.control_url, timeout=60)
+
+    @property
+    def log(self) -> str:
+        """Its standard error so far."""
+        return self._role.log
 
     def set(self, camera: str | None = None, **fault: object) -> None:
         """Sets a fault: `set("cam-1", kind="frozen")`."""
@@ -36,22 +42,8 @@ class NvrProcess:
 def recorder(data: Path, *args: str) -> Iterator[NvrProcess]:
     """A simulated recorder that serves; its log is shown if the test fails."""
     log = data.parent / f"{data.name}.{time.monotonic_ns()}.log"
-    with log.open("w") as err:
-        process = subprocess.Popen(
-            [*COMMAND, "nvr", *SMALL, *args],
-            env=environment(data),
-            cwd=data.parent,
-            stdout=subprocess.PIPE,
-            stderr=err,
-        )
-    started: NvrProcess | None = None
-    try:
-        started = NvrProcess(process)
-        yield started
-    except BaseException as err:
-        err.add_note(f"log of streamward nvr ({log.name}):\n{log.read_text()[-20_000:]}")
-        raise
-    finally:
-        if started is not None:
-            started.control.close()
-        end(process)
+    role = RoleProcess("nvr", *SMALL, *args, ready=NvrReady, log=log, env=environment(data), within=data.parent)
+    with role.ending():
+        started = NvrProcess(role)
+        with started.control:
+            yield started

@@ -23,6 +23,7 @@ class Names:
     tenant_id: str = "t-01"
     site_id: str = "site-a"
     camera_uuid: str = "cam-1"
+    name: str = "door"  # of a camera
     runner_id: str = "r1"
     invitation_id: str = "inv-1"
     identity_id: str = "id-1"
@@ -125,13 +126,14 @@ def _of_people(names: Names) -> dict[str, dict[str, Any]]:
         "ChangeRunner": {"cordoned": True},
         "CreateCamera": {
             "site_id": names.site_id,
-            "camera_uuid": names.new_id,
+            "name": names.new_id,  # only somebody of the whole installation gives an id too
             "rtsp_url": "rtsp://192.0.2.7/1",
         },
-        "ChangeCamera": {"site_id": names.site_id, "max_fps": 3},
+        "ChangeCamera": {"site_id": names.site_id, "name": names.new_id, "max_fps": 3},
         "CreateSite": {"site_id": names.new_id, "tenant_id": names.tenant_id},
         "ChangeSite": {"capacity": 7},
         "CreateTenant": {"tenant_id": names.new_tenant},
+        "FindDeletedTenants": {"tenant_ids": [names.tenant_id]},
         "ChangeTenant": {"name": "changed"},
         "ChangeBatching": {"window_s": 60},
         "CreateInvitation": {"subject": names.new_id, "role": "runner", "tenant_id": names.tenant_id},

@@ -22,8 +22,9 @@ _ENCODERS = {
 
 
 def slice_h264(size: int = 40, *, key: bool = False, first: bool = True, needed: bool = True) -> bytes:
-    """A made-up slice: only its first two bytes mean something."""
-    return bytes([(0x60 if needed else 0) | (5 if key else 1), 0x88 if first else 0x11]) + b"\xaa" * (size - 2)
+    """A made-up slice, intra if `key`: only its first two bytes mean something."""
+    begins = (0x88 if key else 0x9A) if first else 0x11
+    return bytes([(0x60 if needed else 0) | (5 if key else 1), begins]) + b"\xaa" * (size - 2)
 
 
 def keyframe_h264(size: int = 40) -> bytes:

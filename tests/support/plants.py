@@ -8,12 +8,12 @@ from random import Random
 from typing import Any, Self
 
 from streamward.drivers import camera
-from streamward.drivers.addresses import CameraAddress
+from streamward.drivers.addresses import CameraAddress, HostLimits
 from streamward.drivers.decoder import decoder_for
 from streamward.drivers.detectors.colour import ColourDetector
 from streamward.drivers.rounds import Rounds
 from streamward.leases.fence import Stamp
-from streamward.leases.logins import LoginId
+from streamward.leases.logins import LoginId, login_of
 from streamward.model.address_policy import AddressPolicy, parse_network
 from streamward.model.ids import CameraId
 from streamward.model.secret import Secret
@@ -24,7 +24,7 @@ from streamward.protocol.fields import ClearText
 from streamward.protocol.shards import ShardConfig, Source
 from streamward.protocol.streams import StreamReport
 from streamward.runner.dialing import Host
-from streamward.runner.logins import LocalLogins, Logins, login_of
+from streamward.runner.logins import LocalLogins, Logins
 from streamward.runner.parts import WorkerParts
 from streamward.runner.worker import Worker
 from streamward.runtime.clock import SystemClock
@@ -41,7 +41,8 @@ PATIENCE = 60.0  # seconds: a busy machine is no failure
 
 def at(url: str, *, credential: Credential | None = None, addresses: AddressPolicy = HERE) -> CameraAddress:
     """A camera at that URL, on this machine if not told otherwise."""
-    return CameraAddress(url=parse(url).url, credential=credential, addresses=addresses)
+    limits = HostLimits(addresses=HERE)
+    return CameraAddress(url=parse(url).url, credential=credential, addresses=addresses, limits=limits)
 
 
 @dataclass(frozen=True)
@@ -54,14 +55,6 @@ class Told:
     detail: str = ""
     state: str | None = None  # None: it is an error, not a status
     retry_in: float = 0.0  # seconds
-
-
-@dataclass(frozen=True)
-class LoginOfAll:
-    """One version of a credential that all cameras have, and who says when it may be used."""
-
-    logins: Logins
-    version: int
 
 
 class _Deaf:
@@ -81,12 +74,12 @@ class CameraPlant:
         cameras: Mapping[str, CameraAddress],
         *,
         max_fps: float = 5.0,
-        login: LoginOfAll | None = None,
+        logins: Logins | None = None,
         watchdogs: Sequence[Watchdog] = (),
     ) -> None:
         self.told: list[Told] = []
         self.reports: dict[str, StreamReport] = {}  # the newest of each camera
-        self._login_of_all = login
+        self._are_shared = logins is not None  # cameras with one credential wait for each other
         self._cameras = dict(cameras)
         self._clock = SystemClock()
         self._rounds = Rounds(every=READ_EVERY)
@@ -97,7 +90,7 @@ class CameraPlant:
             decoder=decoder_for,
             dial=self._dial,
             login=self._login,
-            logins=LocalLogins(clock=self._clock) if login is None else login.logins,
+            logins=logins or LocalLogins(clock=self._clock),
             stamps=self,
             sink=self,
             ear=_Deaf(),
@@ -165,7 +158,7 @@ class CameraPlant:
 
     def _login(self, source: Source) -> LoginId | None:
         address = self._cameras[source.camera_uuid]
-        if self._login_of_all is not None:
-            return login_of(address.url, address.credential, version=self._login_of_all.version)
-        number = list(self._cameras).index(source.camera_uuid)  # each has its own, so that none waits for another
-        return login_of(address.url, address.credential, version=number)
+        login = login_of(address.url, address.credential)
+        if login is None or self._are_shared:
+            return login
+        return LoginId(f"{login}-{source.camera_uuid}")  # each has its own, so that none waits for another

@@ -30,7 +30,6 @@ _EMPTY = "".join(
         "stream_status",
         "cameras",
         "stream_leases",
-        "lease_grants",
         "runners",
         "incarnations",
         "sites",
@@ -47,9 +46,12 @@ _EMPTY = "".join(
         "analyses",
         "broadcasts",
         "batching_rules",
+        "tenant_deletions",
+        "installation_keys",
+        "batchers",
     )
 )
-_EMPTY += "SET session_replication_role = replica; DELETE FROM audit;"  # past its guard
+_EMPTY += "SET session_replication_role = replica; DELETE FROM audit; DELETE FROM lease_grants;"  # past their guards
 
 
 class PostgresServer:
@@ -155,8 +157,8 @@ class PostgresServer:
 
 def installed() -> Path | None:
     """Where the newest PostgreSQL of this machine has its programs."""
-    found = sorted(_PACKAGED.glob("*/bin/postgres"))
-    return found[-1].parent if found and shutil.which("setpriv") else None
+    found = {float(path.parent.parent.name): path.parent for path in _PACKAGED.glob("[0-9]*/bin/postgres")}
+    return found[max(found)] if found and shutil.which("setpriv") else None
 
 
 @pytest.fixture(scope="session")

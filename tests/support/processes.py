@@ -2,47 +2,96 @@
 
 import contextlib
 import os
-import re
 import select
 import signal
 import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Generic
 
 import httpx
 
+from streamward.protocol.readiness import ControlReady
+from streamward.up.ready_pipe import EndedBeforeReady, R, ReadyPipe
+
 COMMAND = [sys.executable, "-m", "streamward"]
-READY_WITHIN = 60.0  # seconds: a busy machine is no failure
+OPEN = "0.0.0.0/0,::/0,127.0.0.0/8"
+READY_WITHIN = 300.0  # seconds: a busy machine is no failure, and a process that ends is noticed at once
 STOP_WITHIN = 60.0
 RUN_WITHIN = 600.0
 
 
 class NeverReady(Exception):
-    """A process ended, or said nothing, before it served."""
+    """A process ended, or took too long, before it served."""
 
 
 def environment(data: Path, **settings: object) -> dict[str, str]:
-    """This machine's environment with these settings of ours and no others; nobody is signed in."""
+    """This machine's environment with these settings of ours and no others; None: not set. Nobody is signed in.
+
+    Simulated cameras are on loopback, which is closed by default.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("STREAMWARD_")}
-    ours = {"DATA": data, "PORT": 0, **settings}
-    return kept | {"HOME": str(data)} | {f"STREAMWARD_{name}": str(value) for name, value in ours.items()}
+    ours = {"DATA": data, "PORT": 0, "SOURCES_ALLOW": OPEN, "RUNNER_SOURCE_ALLOW": OPEN, **settings}
+    given = {f"STREAMWARD_{name}": str(value) for name, value in ours.items() if value is not None}
+    return kept | {"HOME": str(data)} | given
 
 
-def said_when_served(process: "subprocess.Popen[bytes]") -> str:
-    """All that a role says at its start, up to how it is ended."""
-    said = ""
-    assert process.stdout is not None
-    while "Ctrl-C" not in said:
-        if not select.select([process.stdout], [], [], READY_WITHIN)[0]:
-            raise NeverReady("it said nothing")
-        piece = os.read(process.stdout.fileno(), 65_536)
-        if not piece:
-            raise NeverReady(f"it ended with {process.wait()}")
-        said += piece.decode()
-    return said
+class RoleProcess(Generic[R]):
+    """A role of `streamward` as a process in the folder `within`; its log is shown if the test fails."""
+
+    def __init__(self, *command: str, ready: type[R], log: Path, env: Mapping[str, str], within: Path) -> None:
+        self._log = log
+        self._pipe = ReadyPipe(ready)
+        with log.open("w") as err:
+            self.process = subprocess.Popen(
+                [*COMMAND, *command, *self._pipe.option],
+                env=env,
+                cwd=within,
+                stdout=subprocess.PIPE,
+                stderr=err,
+                pass_fds=[self._pipe.writer],
+            )
+        self._pipe.close_writer()
+
+    @property
+    def log(self) -> str:
+        """Its standard error so far."""
+        return self._log.read_text()
+
+    def wait_ready(self) -> R:
+        """Its readiness message."""
+        try:
+            ready = self._pipe.receive(within=READY_WITHIN)
+        except EndedBeforeReady:
+            raise NeverReady(f"it ended with {self.process.wait(STOP_WITHIN)}") from None
+        if ready is None:
+            raise NeverReady("it sent no readiness message")
+        return ready
+
+    def printed(self) -> str:
+        """Its standard output from the last call to now."""
+        assert self.process.stdout is not None
+        text = b""
+        while select.select([self.process.stdout], [], [], 0)[0] and (
+            piece := os.read(self.process.stdout.fileno(), 65_536)
+        ):
+            text += piece
+        return text.decode()
+
+    @contextlib.contextmanager
+    def ending(self) -> Iterator[None]:
+        """Ends it afterwards; an error gets the end of its log as a note."""
+        try:
+            yield
+        except BaseException as err:
+            err.add_note(f"{self._log.name}:\n{self.log[-20_000:]}")
+            raise
+        finally:
+            end(self.process)
+            self._pipe.close()
 
 
 def run(*args: str, data: Path, typed: str = "", **settings: object) -> subprocess.CompletedProcess[str]:
@@ -62,24 +111,15 @@ def run(*args: str, data: Path, typed: str = "", **settings: object) -> subproce
 class ControlProcess:
     """`streamward control`, serving."""
 
-    def __init__(self, process: subprocess.Popen[bytes], *, data: Path, trust: ssl.SSLContext | None = None) -> None:
-        self.process = process
+    def __init__(self, role: RoleProcess[ControlReady], *, data: Path, trust: ssl.SSLContext | None = None) -> None:
+        self.process = role.process
         self.data = data
-        self.said = ""
-        self.url = self._read_address()
+        ready = role.wait_ready()
+        self.url = ready.url
+        self.code = None if ready.code is None else ready.code.secret.reveal()  # for the first admin
+        self.said = role.printed()
         self._trust: ssl.SSLContext | bool = trust or True
         httpx.get(f"{self.url}/ready", timeout=READY_WITHIN, verify=self._trust).raise_for_status()
-
-    @property
-    def code(self) -> str | None:
-        """The one-time code that it printed when it started; it had to before it could be ready."""
-        assert self.process.stdout is not None
-        while select.select([self.process.stdout], [], [], 0)[0] and (
-            piece := os.read(self.process.stdout.fileno(), 65_536)
-        ):
-            self.said += piece.decode()
-        found = re.search(r"--code (\S+)", self.said)
-        return None if found is None else found[1]
 
     def token(self, *args: str) -> str:
         """A token, minted by the command line."""
@@ -102,18 +142,6 @@ class ControlProcess:
         self.process.send_signal(by)
         return self.process.wait(STOP_WITHIN), time.monotonic() - asked
 
-    def _read_address(self) -> str:
-        """The address that it prints once it listens."""
-        assert self.process.stdout is not None
-        while select.select([self.process.stdout], [], [], READY_WITHIN)[0]:
-            piece = os.read(self.process.stdout.fileno(), 65_536)
-            if not piece:
-                raise NeverReady(f"it ended with {self.process.wait()}")
-            self.said += piece.decode()
-            if found := re.search(r"listens on +(\S+)\n", self.said):
-                return found[1]
-        raise NeverReady("it said nothing")
-
 
 @contextlib.contextmanager
 def control(
@@ -121,21 +149,10 @@ def control(
 ) -> Iterator[ControlProcess]:
     """A control plane that serves, over TLS with what a client trusts; its log is shown if the test fails."""
     log = data.parent / f"{data.name}.{time.monotonic_ns()}.log"
-    with log.open("w") as err:
-        process = subprocess.Popen(
-            [*COMMAND, "control", *args],
-            env=environment(data, **settings),
-            cwd=data.parent,
-            stdout=subprocess.PIPE,
-            stderr=err,
-        )
-    try:
-        yield ControlProcess(process, data=data, trust=trust)
-    except BaseException as err:
-        err.add_note(f"log of streamward control ({log.name}):\n{log.read_text()[-20_000:]}")
-        raise
-    finally:
-        end(process)
+    env = environment(data, **settings)
+    role = RoleProcess("control", *args, ready=ControlReady, log=log, env=env, within=data.parent)
+    with role.ending():
+        yield ControlProcess(role, data=data, trust=trust)
 
 
 def end(process: subprocess.Popen[bytes]) -> None:

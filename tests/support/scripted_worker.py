@@ -148,7 +148,7 @@ class Recorder:
 class Plant:
     """A Worker under way: cam-1 shows the clip, cam-2 refuses."""
 
-    def __init__(self, *held: str, shard: bytes = SHARD) -> None:
+    def __init__(self, *held: str, shard: bytes = SHARD, is_managed: bool = False) -> None:
         self.heard = Heard()
         self.journal = Journal()
         self.facts: list[Any] = []
@@ -171,7 +171,7 @@ class Plant:
             random=Random(1),
         )
         self.config = codec.decode(shard, ShardConfig)
-        self.worker = Worker(self.config, parts)
+        self.worker = Worker(self.config, parts, is_managed=is_managed)
 
     async def _dial(self, source: Any, listener: Any) -> StreamFailure:
         self.dialed.append(source.camera_uuid)

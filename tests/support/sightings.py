@@ -10,9 +10,9 @@ from streamward.insight.store import Seen
 from streamward.insight.zone_events import Crossed
 from streamward.leases.lease import Owner
 from streamward.model.detection import Box, Detection
-from streamward.model.ids import CameraId, Generation, TenantId
+from streamward.model.ids import CameraId, Generation, SiteId, TenantId
 from streamward.model.zone import Crossing
-from tests.support.builders import CAMERA, SITE, START, TENANT, an_owner
+from tests.support.builders import CAMERA, SITE, START, TENANT, an_owner, at
 
 PERSON = Detection("person", 0.75, Box(1.0, 2.0, 30.5, 40.25))
 FOLLOWED = replace(PERSON, track_id=7, zones=("door", "yard"))
@@ -24,6 +24,7 @@ def a_seen(
     *,
     camera_id: str = CAMERA,
     tenant: str = TENANT,
+    site: str = SITE,
     owner: Owner | None = None,
     generation: int = 1,
     made_at: datetime = START,
@@ -34,7 +35,7 @@ def a_seen(
         event_id=event_id,
         index=index,
         tenant_id=TenantId(tenant),
-        site_id=SITE,
+        site_id=SiteId(site),
         camera_id=CameraId(camera_id),
         runner_id=owner.runner_id,
         incarnation=owner.incarnation,
@@ -83,6 +84,7 @@ def a_sealed(
         camera_id=camera_id,
         detection_ids=tuple(detection_ids),
         started_at=START,
+        pipeline_start_time=at(-2),
         closed_at=closed_at,
         reason=CloseReason.IDLE,
     )

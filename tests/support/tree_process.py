@@ -129,7 +129,7 @@ class DummyRunner:
 
     def _ticket(self) -> ReleaseTicket:
         return ReleaseTicket(
-            url=self._url, token=ClearText(Secret("by-the-parent")), runner_id="r1", incarnation="inc-1"
+            url=self._url, token=ClearText(Secret("by-the-parent")), runner_id="r1", incarnation="inc-1", ttl_s=8.0
         )
 
     def _release(self) -> None:

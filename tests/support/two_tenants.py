@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 
+from streamward.control.refusals import Attempts
 from streamward.drivers.key_pair import KeyPair
 from streamward.drivers.memory import MemoryDatabase, MemoryInsight, MemoryStore
 from streamward.insight.analysis import Case
@@ -16,7 +17,9 @@ from streamward.insight.summary import summarise
 from streamward.leases.store import Store
 from streamward.model.identity import Role
 from streamward.model.ids import Incarnation, RunnerId, TenantId
+from streamward.model.rate_limit import Rate
 from tests.support.app import KEYRING, Client, ControlUnderTest
+from tests.support.broadcasts import broadcast
 from tests.support.identities import Somebody
 from tests.support.operations import Names, call_of
 from tests.support.sightings import a_crossed, a_sealed, a_seen
@@ -40,6 +43,9 @@ class Visitor:
         return await self.client.call(call.method, call.path, **call.request)
 
 
+ENDLESS = Rate(burst=1e9, per_second=1e9)  # its clock stands still
+
+
 class TwoTenants:
     """`t-01` and `t-02`: whatever one has, the other has under its own name."""
 
@@ -49,7 +55,9 @@ class TwoTenants:
         store: Callable[[MemoryStore], Store] = lambda memory: memory,
         insight: Callable[[MemoryInsight], Insight] = lambda memory: memory,
     ) -> None:
-        self.control = ControlUnderTest(store=store, insight=insight)
+        self.control = ControlUnderTest(
+            store=store, insight=insight, attempts=Attempts(of_address=ENDLESS, of_all=ENDLESS)
+        )
         self._insight = insight(self.control.insight)
         self.names: dict[str, Names] = {}
         self._rows: dict[str, Any] = {}
@@ -118,6 +126,7 @@ class TwoTenants:
         return {name: caller for name, caller in self.callers().items() if name.endswith("-2")}
 
     def person(self, role: Role, tenant: str | None) -> Visitor:
+        self.control.know(tenant)  # a store in the place of memory has its own
         name = "root" if tenant is None else f"{tenant}-ada"
         tenant_id = None if tenant is None else TenantId(tenant)
         return Visitor(self.control.anyone(self.control.mint.person(name, role=role, tenant_id=tenant_id)))
@@ -127,12 +136,13 @@ class TwoTenants:
         return Visitor(self.control.runner(runner_id, tenant=tenant), runner_id)
 
     async def _bring(self, tenant: str, address: str) -> Names:
-        root, admin = self.person(Role.ADMIN, None).client, self.person(Role.ADMIN, tenant).client
+        root = self.person(Role.ADMIN, None).client
         hidden = f"{tenant}-hidden"
         names = Names(
             tenant_id=tenant,
             site_id=f"{tenant}-site",
             camera_uuid=f"{tenant}-cam",
+            name=f"{tenant}-door",
             runner_id=f"{tenant}-runner",
             subject=f"{tenant}-ada",
             object_id=f"{tenant}-cam",
@@ -140,11 +150,13 @@ class TwoTenants:
             new_id=f"{tenant}-new",
         )
         await _made(root.post("/v1/tenants", {"tenant_id": tenant, "name": hidden}))
+        admin = self.person(Role.ADMIN, tenant).client
         await _made(admin.post("/v1/sites", {"site_id": names.site_id, "sources": {"deny": [f"{address[:4]}.9.9"]}}))
         camera = {"site_id": names.site_id, "rtsp_url": f"rtsp://u:{hidden}@{address}/{hidden}", "detector": hidden}
         labels = {"labels": {hidden: hidden}}
-        await _made(admin.post("/v1/cameras", {**camera, **labels, "camera_uuid": names.camera_uuid}))
-        await _made(admin.post("/v1/cameras", {**camera, "camera_uuid": f"{tenant}-free"}))
+        known = {"camera_uuid": names.camera_uuid, "name": names.name}
+        await _made(root.post("/v1/cameras", {**camera, **labels, **known}))
+        await _made(root.post("/v1/cameras", {**camera, "camera_uuid": f"{tenant}-free"}))
         await self._work(names)
         await self._see(names)
         return replace(names, **await self._invite(admin, hidden))
@@ -158,16 +170,20 @@ class TwoTenants:
     async def _see(self, names: Names) -> None:
         """Something was seen on that camera, batched, analysed and told, and somebody entered a zone."""
         seen = replace(
-            a_seen(f"{names.tenant_id}-hidden", camera_id=names.camera_uuid, tenant=names.tenant_id),
+            a_seen(
+                f"{names.tenant_id}-hidden",
+                camera_id=names.camera_uuid,
+                tenant=names.tenant_id,
+                site=names.site_id,
+            ),
             runner_id=RunnerId(names.runner_id),
             incarnation=Incarnation("inc-1"),
             made_at=self.control.clock.wall(),
         )
         (stored,) = (await self._insight.detections.admit([seen])).stored
         assert stored is not None
-        named = {
-            each: getattr(seen, each) for each in ("runner_id", "incarnation", "made_at", "camera_id", "tenant_id")
-        }
+        shared = ("runner_id", "incarnation", "made_at", "camera_id", "tenant_id", "site_id")
+        named = {each: getattr(seen, each) for each in shared}
         (noted,) = await self._insight.zone_events.admit([a_crossed(seen.event_id, **named)])
         assert noted is not None
         batch = a_sealed([stored.detection_id], camera_id=names.camera_uuid, tenant=names.tenant_id)
@@ -176,7 +192,7 @@ class TwoTenants:
         (record,) = await self._insight.records.detections_of(batch.batch_id, scope=None)
         await self._insight.analyses.save(summarise(Case(batch=batch, seen=(record.recorded,))))
         bodies = [f'{{"camera_id":"{names.camera_uuid}"}}']
-        await self._insight.broadcasts.append(TenantId(names.tenant_id), "detection.new", bodies)
+        await broadcast(self._insight, TenantId(names.tenant_id), "detection.new", bodies)
 
     async def _invite(self, admin: Client, subject: str) -> dict[str, str]:
         body = {"subject": subject, "role": "viewer"}

@@ -82,7 +82,7 @@ def up(data: Path, *args: str, **settings: object) -> Iterator[UpProcess]:
     """A fleet; what it said is shown if the test fails."""
     process = subprocess.Popen(
         [*COMMAND, "up", *args],
-        env=environment(data, **settings),
+        env=environment(data, **{"SOURCES_ALLOW": "", "RUNNER_SOURCE_ALLOW": "", **settings}),
         cwd=data.parent,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

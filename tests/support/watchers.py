@@ -36,7 +36,7 @@ class Story:
         is_paid: bool = False,
     ) -> None:
         self.dials: list[float] = []
-        self.told: list[tuple[StreamErrorCode, float]] = []
+        self.told: list[tuple[StreamErrorCode, float | None]] = []
         self.told_at: list[float] = []
         self.states: list[tuple[StreamState, float]] = []  # each change, and when
         self._script = script
@@ -61,7 +61,7 @@ class Story:
         self.dials.append(LoopClock().boot())
         return await self._script(watcher)
 
-    def _tell(self, _camera_id: CameraId, failure: StreamFailure, retry_in: float) -> None:
+    def _tell(self, _camera_id: CameraId, failure: StreamFailure, retry_in: float | None) -> None:
         self.told.append((failure.code, retry_in))
         self.told_at.append(LoopClock().boot())
 

@@ -19,6 +19,7 @@ def told(channel: socket.socket, _board: Board) -> int:
             "pid": os.getpid(),
             "parent": os.getppid(),
             "group": os.getpgid(0),
+            "session": os.getsid(0),
             "files": sorted(file for file in files if Path(f"/proc/self/fd/{file}").exists()),
             "threads": threading.active_count(),
             "defaults": [signal.getsignal(each) == signal.SIG_DFL for each in (signal.SIGTERM, signal.SIGINT)],

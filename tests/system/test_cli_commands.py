@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.certificates import Authority
 from tests.support.processes import ControlProcess, control
 
 PASSWORD = "c@n:a/r#y? 100%"
@@ -15,7 +16,7 @@ PASSWORD = "c@n:a/r#y? 100%"
 
 @pytest.fixture(scope="module")
 def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlProcess]:
-    with control(tmp_path_factory.mktemp("plane") / "data", "--demo") as process:
+    with control(tmp_path_factory.mktemp("plane") / "data", "--demo", SOURCES_KINDS="file") as process:
         for name in ("r1", "r2"):
             with process.client("--runner", name, "--incarnation", "i1") as runner:
                 runner.post("/v1/runners/register", json={"runner_id": name, "incarnation": "i1"}).raise_for_status()
@@ -42,8 +43,8 @@ def fact(text: str, name: str) -> str:
 
 def test_cameras_are_listed_in_a_table(plane: ControlProcess) -> None:
     lines = done(plane.command("cameras", "list", "--site", "depot")).splitlines()
-    assert lines[0].split() == ["CAMERA", "SITE", "TENANT", "ENABLED", "SOURCE"]
-    assert lines[1].split() == ["depot-1", "depot", "north", "yes", "rtsp://127.0.0.1:8555/depot-1"]
+    assert lines[0].split() == ["CAMERA", "NAME", "SITE", "TENANT", "ENABLED", "SOURCE"]
+    assert lines[1].split() == ["depot-1", "–", "depot", "north", "yes", "rtsp://127.0.0.1:8555/depot-1"]
     assert len(lines) == 5
 
 
@@ -112,6 +113,25 @@ def test_where_things_count_is_named_shown_and_taken_away(plane: ControlProcess,
     assert (wrong.returncode, "two zones have the name yard" in wrong.stderr) == (2, True)
 
 
+def test_a_certificate_is_pinned_and_a_site_has_a_ca(plane: ControlProcess, tmp_path: Path) -> None:
+    pin = ":".join(["AB"] * 32)
+    source = ("harbour", "rtsps://127.0.0.1:9/z", "--id", "new-tls", "--disabled")
+    added = done(plane.command("cameras", "add", *source, "--tls-fingerprint", pin))
+    assert fact(added, "certificate") == f"SHA-256 {'ab' * 32}"
+    bare = told(plane.command("cameras", "set", "new-tls", "--tls-fingerprint", "none", "--json"))
+    assert bare["tls_fingerprint"] is None
+    wrong = plane.command("cameras", "set", "new-tls", "--tls-fingerprint", "ab:cd")
+    assert (wrong.returncode, "SHA-256" in wrong.stderr) == (2, True)
+    done(plane.command("cameras", "remove", "new-tls", "--yes"))
+    authority = Authority(tmp_path)
+    site = told(plane.command("sites", "set", "harbour", "--tls-ca", str(authority.file), "--json"))
+    assert site["tls_ca"] == authority.file.read_text()
+    assert fact(done(plane.command("sites", "show", "harbour")), "CA of cameras") == "given"
+    key = plane.command("sites", "set", "harbour", "--tls-ca", str(authority.issue("nvr").key))
+    assert (key.returncode, "private key" in key.stderr) == (2, True)
+    assert "tls_ca" not in told(plane.command("sites", "set", "harbour", "--tls-ca", "none", "--json"))
+
+
 def test_a_camera_is_added_with_its_zones(plane: ControlProcess) -> None:
     typed = json.dumps([{"name": "gate", "points": [[0, 0], [1, 0], [1, 1]]}])
     source = ("harbour", "rtsp://127.0.0.1:9/z", "--id", "new-3", "--disabled")
@@ -120,6 +140,23 @@ def test_a_camera_is_added_with_its_zones(plane: ControlProcess) -> None:
     )
     assert (added["zones"][0]["name"], added["thresholds"]) == ("gate", {"dog": 1.0})
     done(plane.command("cameras", "remove", "new-3", "--yes"))
+
+
+def test_a_tenant_s_operator_adds_and_finds_a_camera_by_its_name(plane: ControlProcess) -> None:
+    bob = {"TOKEN": plane.token("--operator", "bob", "--tenant", "north")}
+    source = ("harbour", "rtsp://127.0.0.1:9/z")
+    refused = plane.command("cameras", "add", *source, "--id", "depot-1", **bob)
+    assert (refused.returncode, "give the camera a name" in refused.stderr) == (1, True)
+    made = told(plane.command("cameras", "add", *source, "--name", "pier", "--json", **bob))
+    assert told(plane.command("cameras", "show", "pier", "--json", **bob))["camera_uuid"] == made["camera_uuid"]
+    assert made["camera_uuid"] in done(plane.command("cameras", "list", "--name", "pier"))
+    assert made["camera_uuid"] in done(plane.command("cameras", "why", "pier", **bob))
+    assert made["camera_uuid"] in done(plane.command("leases", "show", "pier", **bob))
+    renamed = told(plane.command("cameras", "set", "pier", "--name", "quay", "--json", **bob))
+    assert (renamed["camera_uuid"], renamed["name"]) == (made["camera_uuid"], "quay")
+    assert "name" not in told(plane.command("cameras", "set", "quay", "--name", "none", "--json", **bob))
+    assert plane.command("cameras", "show", "quay", **bob).returncode == 3
+    done(plane.command("cameras", "remove", made["camera_uuid"], "--yes", **bob))
 
 
 def test_a_password_is_read_from_standard_input_as_it_is(plane: ControlProcess) -> None:
@@ -141,6 +178,9 @@ def test_a_site_is_added_changed_and_shown(plane: ControlProcess) -> None:
     assert (changed["policy"], changed["capacity"], changed["refill_rate"]) == ("sticky", 3, 60.0)
     shown = done(plane.command("sites", "show", "yard"))
     assert (fact(shown, "lease policy"), fact(shown, "dials under way")) == ("sticky", "0")
+    assert fact(shown, "limit of sources") == "rtsp, rtsps, file, null"
+    refused = plane.command("sites", "set", "yard", "--kind", "device")
+    assert (refused.returncode, "sources.kinds names device" in refused.stderr) == (1, True)
     own = told(plane.command("sites", "set", "yard", "--policy", "runner", "--json"))
     assert own["policy"] is None
 
@@ -171,24 +211,38 @@ def test_tenants_need_an_admin(plane: ControlProcess) -> None:
     assert fact(done(plane.command("tenants", "add", "west", "--name", "The West", TOKEN=admin)), "name") == "The West"
     assert told(plane.command("tenants", "set", "west", "--name", "W", "--json", TOKEN=admin))["name"] == "W"
     heading, *rows = done(plane.command("tenants", "list")).splitlines()
-    assert heading.split() == ["TENANT", "NAME", "CHANGED"]
-    assert [row.split()[:2] for row in rows if row.startswith("west")] == [["west", "W"]]
+    assert heading.split() == ["TENANT", "NAME", "STATE", "CHANGED"]
+    assert [row.split()[:3] for row in rows if row.startswith("west")] == [["west", "W", "live"]]
     assert told(plane.command("tenants", "show", "west", "--json"))["tenant_id"] == "west"
     refused = plane.command("tenants", "remove", "west", "--yes", TOKEN=plane.token("--operator", "bob"))
     assert refused.returncode == 4
     assert "this needs the token of an admin" in refused.stderr
-    assert done(plane.command("tenants", "remove", "west", "--yes", TOKEN=admin)) == "removed west\n"
+    begun = told(plane.command("tenants", "remove", "west", "--yes", "--no-wait", "--json", TOKEN=admin))
+    assert (begun["tenant_id"], begun["state"]) == ("west", "deleting")
+    rows = [row for row in done(plane.command("tenants", "list")).splitlines() if row.startswith("west")]
+    assert [row.split()[2] for row in rows] in (["deleting"], []), "it may be gone by now"
+
+
+def test_the_deletion_of_a_tenant_is_waited_for_and_shown(plane: ControlProcess) -> None:
+    admin = plane.token("--admin", "ada")
+    done(plane.command("tenants", "add", "east", TOKEN=admin))
+    removed = plane.command("tenants", "remove", "east", "--yes", TOKEN=admin)
+    assert removed.stdout.startswith("deleted east and all of its data: ")
+    assert "deleting east: " in removed.stderr
+    assert fact(done(plane.command("tenants", "deletion", "east", TOKEN=admin)), "state") == "gone"
+    assert told(plane.command("tenants", "deletion", "east", "--json", TOKEN=admin))["waiting_for"] is None
+    assert fact(done(plane.command("tenants", "add", "east", TOKEN=admin)), "tenant") == "east"
 
 
 def test_the_audit_tells_who_changed_what(plane: ControlProcess) -> None:
     ada = plane.token("--operator", "ada")
     done(plane.command("cameras", "set", "vineyard-1", "--do-not-process", TOKEN=ada))
-    heading, row = done(plane.command("audit", "--object", "vineyard-1", "--by", "ada")).splitlines()
+    heading, row = done(plane.command("audit", "list", "--object", "vineyard-1", "--by", "ada")).splitlines()
     assert heading.split() == ["AT", "WHO", "ACTION", "OBJECT", "TENANT", "FROM"]
     assert row.split()[2:] == ["ada", "camera.updated", "vineyard-1", "south", "127.0.0.1"]
-    entry = told(plane.command("audit", "--action", "camera.updated", "--by", "ada", "--limit", "1", "--json"))
+    entry = told(plane.command("audit", "list", "--action", "camera.updated", "--by", "ada", "--limit", "1", "--json"))
     assert (entry["before"]["do_not_process"], entry["after"]["do_not_process"]) == (False, True)
-    assert "no change matches" in plane.command("audit", "--by", "nobody").stderr
+    assert "no change matches" in plane.command("audit", "list", "--by", "nobody").stderr
 
 
 def test_runners_are_listed_and_shown(plane: ControlProcess) -> None:

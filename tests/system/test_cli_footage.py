@@ -15,12 +15,16 @@ from tests.support.processes import run
 
 
 @contextmanager
-def a_runner(data: Path, status: int, body: bytes, *, name: str = "runner-a") -> Iterator[None]:
+def a_runner(
+    data: Path, status: int, body: bytes, *, name: str = "runner-a", headers: dict[str, str] | None = None
+) -> Iterator[None]:
     """One whose answer is always the same."""
 
     class Answer(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_response(status)
+            for each, value in (headers or {}).items():
+                self.send_header(each, value)
             self.end_headers()
             self.wfile.write(body)
 
@@ -55,6 +59,21 @@ def test_a_runner_that_gives_nothing_is_told_in_its_own_words(
     assert not (tmp_path / "clip.mp4").exists()
 
 
+@pytest.mark.parametrize("command", ["clip", "snapshot"])
+def test_the_file_to_write_is_named_as_an_argument_or_as_an_option(tmp_path: Path, command: str) -> None:
+    data, named = tmp_path / "data", tmp_path / "named"
+    with a_runner(data, 200, b"content"):
+        for words in ([str(named)], ["--out", str(named)], ["-o", str(named)]):
+            assert run("cameras", command, "cam-1", *words, data=data).returncode == 0
+            assert named.read_bytes() == b"content"
+            named.unlink()
+        for words in ([], [str(named), "--out", str(named)]):
+            refused = run("cameras", command, "cam-1", *words, data=data)
+            assert refused.returncode == 2
+            assert "name the file to write once" in refused.stderr
+    assert not named.exists()
+
+
 @pytest.mark.parametrize("stale", [401, 403])
 def test_a_door_that_a_runner_left_behind_is_passed_by(tmp_path: Path, stale: int) -> None:
     data, clip = tmp_path / "data", tmp_path / "clip.mp4"
@@ -68,3 +87,14 @@ def test_a_runner_that_has_nothing_is_told_also_if_another_lets_nobody_in(tmp_pa
     with a_runner(data, 404, b"{}"), a_runner(data, 401, b"{}", name="runner-b"):
         said = run("cameras", "clip", "cam-1", "--out", str(tmp_path / "clip.mp4"), data=data)
     assert "its runner has nothing of it." in said.stderr
+
+
+@pytest.mark.parametrize(("asked", "is_shorter"), [("30", True), ("17", False)])
+def test_the_length_of_a_clip_is_told_and_the_limit_if_it_is_shorter(
+    tmp_path: Path, asked: str, is_shorter: bool
+) -> None:
+    data, clip = tmp_path / "data", tmp_path / "clip.mp4"
+    with a_runner(data, 200, b"moov", headers={"Clip-Seconds": "17.6", "Clip-Limit": "30 s and 4 MiB"}):
+        said = run("cameras", "clip", "cam-1", str(clip), "--seconds", asked, data=data)
+    assert said.stdout == f"{clip}: 17.6 s, 4 bytes\n"
+    assert ("it keeps at most 30 s and 4 MiB of a camera" in said.stderr) is is_shorter

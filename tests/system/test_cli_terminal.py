@@ -39,7 +39,7 @@ def test_a_fleet_is_drawn_within_the_screen_until_ctrl_c(plane: ControlProcess) 
 
 
 def test_a_table_in_a_pipe_is_whole(plane: ControlProcess) -> None:
-    assert f"{LONG}  harbour   north   yes      {URL}\n" in plane.command("cameras", "list").stdout
+    assert f"{LONG}  –     harbour   north   yes      {URL}\n" in plane.command("cameras", "list").stdout
 
 
 def test_a_password_is_asked_for_without_echo(plane: ControlProcess) -> None:

@@ -36,6 +36,13 @@ def test_a_port_in_use_is_one_sentence(data: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("role", ["control", "runner", "batcher", "nvr"])
+def test_a_ready_descriptor_that_is_not_open_is_wrong_usage(data: Path, role: str) -> None:
+    refused = run(role, "--ready-fd", "999", data=data)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "999 is no open descriptor" in refused.stderr
+
+
 def test_a_host_that_is_not_this_machines_is_one_sentence(data: Path) -> None:
     assert "cannot listen on 192.0.2.1" in sentence(run("control", data=data, HOST="192.0.2.1"))
 
@@ -127,11 +134,10 @@ def test_the_demo_fleet_is_added_once(data: Path) -> None:
 def test_the_welcome_tells_what_to_try(data: Path) -> None:
     with control(data, "--demo") as process:
         code, _ = process.stop()
-        assert process.process.stdout is not None
-        said = process.said + process.process.stdout.read().decode()
     assert code == 0
-    assert f"STREAMWARD_DATA={data} streamward token --runner r1" in said
-    assert f"{process.url}/v1/cameras" in said
+    assert f"STREAMWARD_DATA={data} streamward token --runner r1" in process.said
+    assert f"{process.url}/v1/cameras" in process.said
+    assert f"login {process.url} --code {process.code}\n" in process.said
 
 
 def test_help_loads_nothing_heavy() -> None:

@@ -68,7 +68,7 @@ async def test_a_worker_inherits_its_own_descriptors_and_no_others(tmp_path: Pat
         with (tmp_path / "log").open("wb") as log, ended(await spawner.spawn(log.fileno())) as worker:
             said = json.loads(await heard(worker))
             exited = await ends.next()
-    assert (said["pid"], said["group"]) == (worker.pid, worker.pid)
+    assert (said["pid"], said["group"], said["session"]) == (worker.pid, worker.pid, worker.pid)
     assert said["parent"] not in (1, os.getpid())
     assert len(said["files"]) == 5, "standard files, the channel, and the board's own"
     assert (said["threads"], said["defaults"], said["modules"]) == (1, [True, True], ["fractions"])

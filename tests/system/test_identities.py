@@ -53,6 +53,10 @@ def test_the_code_of_the_first_start_signs_an_admin_in_once(tmp_path: Path) -> N
         assert done(plane.command("tenants", "add", "north", IDENTITY=file))
         again = plane.command("login", plane.url, "--code", plane.code, IDENTITY=tmp_path / "eve.json")
         assert (again.returncode, again.stdout) == (4, "")
+        assert not list(tmp_path.glob("eve.json*")), "a refused login leaves no key behind"
+        away = plane.command("login", "http://127.0.0.1:1", "--code", plane.code, IDENTITY=tmp_path / "eve.json")
+        assert away.returncode == 5
+        assert not list(tmp_path.glob("eve.json*"))
         assert "was used, or has expired: ask for a new one" in again.stderr
     assert file.stat().st_mode & 0o777 == 0o600
     with control(tmp_path / "data") as plane:  # somebody is admin
@@ -98,6 +102,18 @@ def test_an_invitation_is_cancelled(plane: ControlProcess, tmp_path: Path) -> No
     assert late.returncode == 4
     gone = plane.command("people", "cancel", made["invitation_id"])
     assert (gone.returncode, "streamward people invitations" in gone.stderr) == (3, True)
+
+
+def test_whoami_tells_by_what_commands_speak(plane: ControlProcess, tmp_path: Path) -> None:
+    on_the_host = json.loads(done(plane.command("whoami", "--json")))
+    assert (on_the_host["role"], on_the_host["tenant"]) == ("admin", "all")
+    assert on_the_host["by"] == f"the signing key in {plane.data / 'keys'}"
+    token = plane.token("--viewer", "eve")
+    given = json.loads(done(plane.command("whoami", "--json", TOKEN=token)))
+    assert (given["subject"], given["role"], given["by"]) == ("eve", "viewer", "the token in STREAMWARD_TOKEN")
+    for wrong in ("nonsense", token[:-8] + "AAAAAAAA"):
+        assert plane.command("whoami", TOKEN=wrong).returncode == 4
+    assert plane.command("whoami", DATA=tmp_path / "elsewhere").returncode == 4
 
 
 def test_a_runner_enrols_works_and_is_revoked(plane: ControlProcess, tmp_path: Path) -> None:

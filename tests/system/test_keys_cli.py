@@ -58,6 +58,9 @@ def test_without_its_key_a_credential_is_told_and_not_delivered(data: Path) -> N
     with control(data) as process:
         process.stop()
     (data / "keys" / "master.key").unlink()
+    refused = run("control", data=data)
+    assert (refused.returncode, "another master key" in refused.stderr) == (1, True)
+    assert run("keys", "adopt", "--yes", data=data).returncode == 0
     with control(data) as process, process.client("--runner", "r1") as runner:
         body = {"runner_id": "r1", "camera_uuid": "harbour-1", "ttl_seconds": 10}
         assert runner.post("/v1/leases/camera/acquire", json=body).json()["source"] is None

@@ -20,7 +20,8 @@ from streamward.insight.records import Recent
 from streamward.insight.store import Stored
 from streamward.leases.store import Named, OpenClaim, StoreUnavailable
 from streamward.model.ids import TenantId
-from tests.support.builders import CAMERA, an_owner
+from tests.support.broadcasts import broadcast
+from tests.support.builders import CAMERA, a_site, an_owner
 from tests.support.fleet import renew, take, with_cameras, with_runners
 from tests.support.postgres import PostgresServer
 from tests.support.sightings import a_sealed, a_seen
@@ -146,10 +147,10 @@ async def test_who_stores_detections_makes_no_lease_busy_and_grants_are_dated_af
         assert lease is not None
         async with in_the_middle(url, HOLD) as storing:
             assert (await renew(store, ONE, lease)).busy == ()
-            assert await store.release(ONE, [Named(CAMERA, None, made_until=lease.granted_at)]) == (CAMERA,)
+            assert await store.release(ONE, [Named(CAMERA, None, made_until=lease.expires_at)]) == (CAMERA,)
             asked = asyncio.create_task(surely(partial(store.acquire_free, OpenClaim(owner=TWO, limit=1))))
             await until_one_waits(url)
-            [last] = (await insight.detections.admit([a_seen(made_at=AHEAD)])).stored
+            [last] = (await insight.detections.admit([a_seen(made_at=lease.expires_at)])).stored
             await storing.execute("COMMIT")
             await asked
         assert last is not None
@@ -244,10 +245,11 @@ async def test_numbers_of_broadcasts_come_to_light_in_their_order(url):
         "SELECT pg_advisory_xact_lock(21336)",
         "INSERT INTO broadcasts (tenant_id, kind, body, at) VALUES ('tenant-1', 'detection.new', 'first', now())",
     )
-    async with control_planes(url), batchers(url) as [insight]:
+    async with control_planes(url) as [store], batchers(url) as [insight]:
+        await store.save_site(a_site())
         async with in_the_middle(url, *first) as telling:
             asked = asyncio.create_task(
-                surely(partial(insight.broadcasts.append, TENANT, "detection.new", ["second", "third"]))
+                surely(partial(broadcast, insight, TENANT, "detection.new", ["second", "third"]))
             )
             await until_one_waits(url)
             assert await insight.broadcasts.after(0, scope=None, limit=9) == []

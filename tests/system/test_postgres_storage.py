@@ -1,24 +1,34 @@
 """What renewals do to the tables, and what each role may do, on a real PostgreSQL."""
 
 import asyncio
+from dataclasses import replace
 from importlib import resources
+from pathlib import Path
 
 import asyncpg
 import pytest
 
-from streamward.drivers.sql import SqlStore
+from streamward.drivers.sql import Database, SqlInsight, SqlStore
+from streamward.drivers.sql.migrate import SchemaBehind, downgrade, newest
+from streamward.insight.rules import Rules
 from streamward.leases.login_talk import CameraLogin, LoginTalk
 from streamward.leases.logins import LoginId
 from streamward.leases.store import Named
+from streamward.model.camera import UNDATED
 from streamward.model.ids import TenantId
+from streamward.model.register import Edit, Edited
+from streamward.model.tenant import DeletionStage, Tenant
 from streamward.runtime.bell import Bell
 from streamward.runtime.clock import SystemClock
-from tests.support.builders import an_owner
-from tests.support.fleet import remove_camera, renew, take, with_cameras, with_runners
+from tests.support.broadcasts import broadcast
+from tests.support.builders import a_camera, a_site, an_owner
+from tests.support.fleet import ADA, remove_camera, renew, take, with_cameras, with_runners
 from tests.support.postgres import PostgresServer
+from tests.support.processes import run
 from tests.support.sightings import a_batch_id, a_sealed, a_seen
 from tests.support.stores import batchers, control_planes
 
+PREVIOUS = f"{int(newest()) - 1:04}"
 ONE = an_owner()
 SEEING = an_owner("runner-7")
 CAMERAS = tuple(f"cam-{number}" for number in range(40))
@@ -106,9 +116,47 @@ async def test_the_control_plane_runs_without_rights_to_the_schema(postgres: Pos
     await store.close()
 
 
+async def test_a_schema_that_is_behind_names_the_command_that_its_owner_runs(
+    postgres: PostgresServer, roles: str, tmp_path: Path
+):
+    name = await postgres.create()
+    try:
+        url = postgres.url(name)
+        script = resources.files("streamward.drivers.sql").joinpath("roles.sql").read_text(encoding="utf-8")
+        await postgres.run(script, database=name)
+        await downgrade(url, to=PREVIOUS)
+        for store in (
+            SqlStore(postgres.url(name, user="test_control"), clock=SystemClock(), bell=Bell()),
+            SqlInsight(
+                Database(postgres.url(name, user="test_batcher"), clock=SystemClock(), bell=Bell()), rules=Rules()
+            ),
+        ):
+            with pytest.raises(SchemaBehind, match=f"has schema {PREVIOUS}, .* run `streamward migrate` as the owner"):
+                await store.open()
+            await store.close()
+        for told in (f"from schema {PREVIOUS} to {newest()}", "already, the newest"):
+            ran = await asyncio.to_thread(run, "migrate", data=tmp_path / "data", DATABASE_URL=url)
+            assert (ran.returncode, told in ran.stdout) == (0, True), ran.stderr
+        refused = await asyncio.to_thread(run, "migrate", data=tmp_path / "data", DATABASE_URL="memory://")
+        assert (refused.returncode, "Traceback" in refused.stderr) == (1, False)
+    finally:
+        await postgres.drop(name)
+
+
+async def test_the_roles_need_somebody_who_may_create_them_and_say_so(postgres: PostgresServer, database: str):
+    script = resources.files("streamward.drivers.sql").joinpath("roles.sql").read_text(encoding="utf-8")
+    missing = script.replace("streamward_control", "streamward_absent")
+    await postgres.run("CREATE ROLE test_poor LOGIN")
+    connection = await asyncpg.connect(postgres.url(database, user="test_poor"))
+    with pytest.raises(asyncpg.RaiseError, match="streamward_absent does not exist, and test_poor may not create it"):
+        await connection.execute(missing)
+    await connection.close()
+
+
 async def test_a_batcher_runs_with_the_rights_of_its_role(postgres: PostgresServer, roles: str):
     url = postgres.url(roles)
     async with control_planes(url) as [store]:
+        await store.save_site(a_site(tenant=TenantId("tenant-1")))
         await with_cameras(store, "cam-7")
         await with_runners(store, SEEING)
         await take(store, SEEING, "cam-7")
@@ -117,11 +165,49 @@ async def test_a_batcher_runs_with_the_rights_of_its_role(postgres: PostgresServ
         assert stored is not None
         assert (await insight.batches.close_batch(a_sealed([stored.detection_id], camera_id="cam-7"))).is_new
         await insight.batches.told([each.position for each in await insight.batches.untold(limit=9)])
-        await insight.broadcasts.append(TenantId("tenant-1"), "detection.new", ["{}"])
+        await broadcast(insight, TenantId("tenant-1"), "detection.new", ["{}"])
         assert await insight.broadcasts.prune(kept=-60, limit=9) == 1
-        assert await insight.rules.rules() == {}
+        assert list(await insight.rules.rules()) == ["tenant-1"]
         assert len(await insight.records.detections_of(a_batch_id(1), scope=None)) == 1
         assert await insight.records.prune({}, otherwise=-60, limit=9) == 1
+
+
+async def test_a_tenant_is_deleted_with_the_rights_of_both_roles(postgres: PostgresServer, roles: str):
+    tenant = Tenant(tenant_id=TenantId("tenant-8"), tenant_key="~8", updated_at=UNDATED)
+    site = a_site("site-8", tenant=tenant.tenant_id)
+    camera = a_camera("cam-8", site=site.site_id, tenant=tenant.tenant_id)
+    seen = replace(a_seen("event-8", camera_id="cam-8", tenant=tenant.tenant_id, owner=SEEING), site_id=site.site_id)
+    store = SqlStore(postgres.url(roles, user="test_control"), clock=SystemClock(), bell=Bell())
+    await store.open()
+    await store.edit([Edit(after=tenant), Edit(after=site), Edit(after=camera)], author=ADA)
+    await with_runners(store, SEEING)
+    await take(store, SEEING, "cam-8")
+    async with batchers(postgres.url(roles, user="test_batcher")) as [insight]:
+        assert (await insight.detections.admit([seen])).stored != (None,)
+        await insight.deletions.at_work()
+        assert await remove_camera(store, "cam-8")
+        places = [
+            await store.find_site(site.site_id, scope=None),
+            await store.find_tenant(tenant.tenant_id, scope=None),
+        ]
+        assert isinstance(await store.edit([Edit(before=each) for each in places], author=ADA), Edited)
+        [begun] = await store.deletions()
+        while await store.delete_rows(begun, limit=1):
+            pass
+        assert (await store.advance(begun)).stage is DeletionStage.PAYLOADS
+        [waiting] = await insight.deletions.waiting()
+        await insight.deletions.payloads_deleted(waiting)
+        assert (await store.advance(begun)).stage is DeletionStage.NAME
+    assert {"grants", "detections", "audit"} <= set((await store.advance(begun)).removed)
+    await store.close()
+
+
+async def test_the_function_that_deletes_deletes_of_no_tenant_that_is_live(postgres: PostgresServer, roles: str):
+    connection = await asyncpg.connect(postgres.url(roles, user="test_control"))
+    for kind, tenant in (("detections", "tenant-1"), ("detections", "nobody"), ("cameras", "tenant-8")):
+        with pytest.raises(asyncpg.PostgresError):
+            await connection.execute(f"SELECT delete_tenant_rows('{kind}', '{tenant}', 9)")
+    await connection.close()
 
 
 async def test_a_leasing_role_reads_cameras_and_upserts_leases(postgres: PostgresServer, roles: str):
@@ -172,8 +258,12 @@ async def test_a_leasing_role_reads_cameras_and_upserts_leases(postgres: Postgre
                 "DELETE FROM detections",
                 "UPDATE batches SET told_at = NULL",
                 "SELECT * FROM grants_of(ARRAY['c'], ARRAY[1::bigint], true)",
+                "UPDATE audit SET after = NULL",
+                "DELETE FROM runners",
             )
         ),
+        ("test_leases", "SELECT delete_tenant_rows('detections', 'tenant-1', 9)"),
+        ("test_batcher", "SELECT delete_tenant_rows('detections', 'tenant-1', 9)"),
         *(
             (user, statement)
             for user in ("test_leases", "test_control", "test_batcher")

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from aio_pika.abc import AbstractIncomingMessage, AbstractQueue
 from streamward.control.relay import AnnouncementPublished, AnnouncingFailed, Relay
 from streamward.drivers.amqp import PATIENCE, AmqpBus, Broker, Patience
 from streamward.model.announcement import EXCHANGE
-from streamward.model.bus import BusAway, Published, Refused
+from streamward.model.bus import Binding, BusAway, Published, Queue, Refused
 from streamward.model.secret import Secret
 from streamward.runtime.clock import SystemClock
 from streamward.runtime.journal import Journal
@@ -27,8 +27,10 @@ BRIEF = Patience(connect=2.0, confirm=2.0, close=1.0)
 
 
 @contextlib.asynccontextmanager
-async def publishing(url: str, patience: Patience = PATIENCE) -> AsyncIterator[AmqpBus]:
-    publisher = AmqpBus(Broker(url=Secret(url), clock=SystemClock(), patience=patience))
+async def publishing(
+    url: str, patience: Patience = PATIENCE, *, needed: Sequence[Queue] = ()
+) -> AsyncIterator[AmqpBus]:
+    publisher = AmqpBus(Broker(url=Secret(url), clock=SystemClock(), patience=patience), needed=needed)
     before = asyncio.all_tasks()
     try:
         yield publisher
@@ -223,3 +225,29 @@ async def _published_at_last(publisher: AmqpBus) -> bool:
 
 def _number(message_id: str) -> int:
     return int(message_id.removeprefix("event-"))
+
+
+@pytest.mark.parametrize("what", ["exchange", "queue"])
+async def test_what_is_deleted_at_the_broker_is_declared_again_with_the_next_message(
+    rabbitmq: RabbitServer, what: str
+) -> None:
+    needed = Queue(name=f"needed.{what}", bindings=(Binding(f"{what}.topic", "detections.#"),))
+    message = replace(
+        an_announcement(1).message, exchange=f"{what}.topic", routing_key="detections.a.b.c", is_mandatory=True
+    )
+    async with publishing(rabbitmq.url(), needed=[needed]) as publisher:
+        assert await publisher.publish(message) == Refused("no queue wants it")  # it was never there
+        await publisher.declare(needed)
+        assert await publisher.publish(message) == Published()
+        async with await aio_pika.connect(rabbitmq.url()) as connection:
+            channel = await connection.channel()
+            if what == "exchange":
+                await channel.exchange_delete(f"{what}.topic")
+            else:
+                await channel.queue_delete(needed.name)
+        began = asyncio.get_running_loop().time()
+        async with asyncio.timeout(30):
+            while await publisher.publish(message) != Published():
+                pass  # the first is refused, and its channel closed
+        assert asyncio.get_running_loop().time() - began < 10
+        assert await publisher.waiting(needed.name) >= 1

@@ -78,7 +78,7 @@ async def test_nobody_there_raises_and_leaves_nothing() -> None:
     with pytest.raises(IndexAway) as away:
         await batcher.add(sightings(0))
     assert str(away.value) == f"the index of open batches 127.0.0.1:{port} does not answer: connection refused"
-    for call in (batcher.next_due(), batcher.seal_due(at(0)), batcher.index.began()):
+    for call in (batcher.next_window_end(), batcher.seal_due(at(0)), batcher.index.began()):
         with pytest.raises(IndexAway):
             await call
     await batcher.aclose()
@@ -118,7 +118,7 @@ async def test_a_user_of_its_own_needs_little(mortal_redis: PrivateRedis) -> Non
         sealed = await batcher.seal_due(at(1000))
         assert len(sealed) == 2
         await batcher.forget(*sealed)
-        assert await batcher.next_due() is None
+        assert await batcher.next_window_end() is None
         assert await batcher.index.began() == await batcher.index.began()
 
 
@@ -175,7 +175,7 @@ async def test_a_frozen_server_is_given_up_and_its_late_answers_are_nobodys(mort
         mortal_redis.thaw()
         assert away.value.why == "no answer in time"
         assert (await repeated(lambda: hasty.add(sightings(0), camera="cam-3"))).batch_ids == (first,)
-        assert await repeated(hasty.next_due) == at(30)
+        assert await repeated(hasty.next_window_end) == at(90)
 
 
 async def test_scripts_that_a_server_has_lost_are_given_to_it_again(mortal_redis: PrivateRedis) -> None:

@@ -32,7 +32,7 @@ def cluster() -> Iterator[PrivateRedis]:
 
 async def test_an_open_batch_has_the_keys_of_the_specification(mortal_redis: PrivateRedis) -> None:
     batcher = Batcher(RedisOpenBatches(mortal_redis.at(), numbered()), TenantId("t-01"))
-    await batcher.add(sightings(0, 12.5, 5))
+    await batcher.add(sightings(0, 12.5, 5), now=at(14))
     async with mortal_redis.client() as client:
         found = await contents(client)
         lives = {key: await client.ttl(key) for key in found}
@@ -41,12 +41,13 @@ async def test_an_open_batch_has_the_keys_of_the_specification(mortal_redis: Pri
         "{t-01}:batch:cam-1:current": FIRST,
         f"{{t-01}}:batch:{FIRST}:camera_id": "cam-1",
         f"{{t-01}}:batch:{FIRST}:detections": ["1", "2", "3"],
-        f"{{t-01}}:batch:{FIRST}:started_at": f"{started:.6f}",
+        f"{{t-01}}:batch:{FIRST}:started_at": f"{started + 14:.6f}",
         f"{{t-01}}:batch:{FIRST}:last_activity": f"{started + 12.5:.6f}",
         f"{{t-01}}:batch:{FIRST}:pipeline_start_time": "2026-01-01T00:00:00Z",
-        f"{{t-01}}:batch:{FIRST}:window_at": f"{started + 90:.6f}",
+        f"{{t-01}}:batch:{FIRST}:first_made_at": f"{started:.6f}",
         "{t-01}:batch:cam-1:places": {"1": FIRST, "2": FIRST, "3": FIRST},
-        "{t-01}:batches:due": [[FIRST, (started + 42.5) * 1e6]],
+        "{t-01}:batches:window": [[FIRST, (started + 91.5) * 1e6]],
+        "{t-01}:batches:idle": [[FIRST, (started + 44) * 1e6]],
     }
     assert all(left in HOUR for left in lives.values()), lives
     await batcher.aclose()
@@ -55,10 +56,10 @@ async def test_an_open_batch_has_the_keys_of_the_specification(mortal_redis: Pri
 async def test_a_sealed_batch_has_a_flag_for_five_minutes_and_leaves_nothing(mortal_redis: PrivateRedis) -> None:
     batcher = Batcher(RedisOpenBatches(mortal_redis.at(), numbered()), TenantId("t-01"))
     await batcher.add(sightings(0))
-    sealed = await batcher.seal_due(at(30))
+    sealed = await batcher.seal_due(at(31))
     async with mortal_redis.client() as client:
         found = await contents(client)
-        assert found[f"{{t-01}}:batch:{FIRST}:closed_at"] == f"{at(30).timestamp():.6f}"
+        assert found[f"{{t-01}}:batch:{FIRST}:closed_at"] == f"{at(31).timestamp():.6f}"
         assert found[f"{{t-01}}:batch:{FIRST}:close_reason"] == "idle_timeout"
         assert "{t-01}:batch:cam-1:current" not in found
         lives = {key: await client.ttl(key) for key in found}
@@ -94,7 +95,8 @@ async def test_what_expired_is_no_batch_any_more(mortal_redis: PrivateRedis) -> 
         assert [batch.detection_ids for batch in await batcher.seal_due(at(100))] == [(2,)]
         await client.delete(f"{{t-01}}:batch:{second}:detections")
         assert await batcher.seal_due(at(1000)) == []
-        assert await client.zcard("{t-01}:batches:due") == await client.zcard("{t-01}:batches:sealed") == 0
+        assert await client.zcard("{t-01}:batches:window") == await client.zcard("{t-01}:batches:sealed") == 0
+        assert await client.zcard("{t-01}:batches:idle") == 0
     await batcher.aclose()
 
 

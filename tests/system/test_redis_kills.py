@@ -74,7 +74,7 @@ async def test_without_anything_kept_all_begins_anew(mortal_redis: PrivateRedis)
             await batcher.add(sightings(2, first=3))
         mortal_redis.start()
         assert await batcher.index.began() != began
-        assert await batcher.next_due() is None
+        assert await batcher.next_window_end() is None
         again = await batcher.add(sightings(0, 1, 2))
         assert len(set(again.batch_ids)) == 1
         assert first not in again.batch_ids
@@ -125,7 +125,7 @@ async def _told_again(batcher: Batcher) -> None:
     members = Counter((batch.camera_id, detection) for batch in sealed for detection in batch.detection_ids)
     assert set(members.values()) == {1}
     assert {("cam-1", 1), ("cam-1", 6), ("cam-2", 11), ("cam-2", 14)} <= set(members)
-    assert await batcher.next_due() is None
+    assert await batcher.next_window_end() is None
 
 
 async def test_many_batchers_put_each_detection_into_one_batch(redis_server: PrivateRedis) -> None:

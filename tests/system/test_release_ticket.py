@@ -33,6 +33,7 @@ def ticket(url: str, token: str, *, ca: Authority, own: Pair) -> bytes:
             token=ClearText(Secret(token)),
             runner_id="r1",
             incarnation="inc-1",
+            ttl_s=8.0,
             ca=str(ca.file),
             certificate=str(own.certificate),
             key=str(own.key),

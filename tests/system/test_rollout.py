@@ -27,7 +27,11 @@ def test_every_camera_is_taken_over_when_its_new_worker_sees_it(lab: Plant, runn
     lab.nvr.control.post("/counts/reset").raise_for_status()
     done = lab.control.command("runners", "rollout", "--model", "colour")
     assert (done.returncode, done.stdout.split()[-2:]) == (0, ["colour", "done"]), done.stderr
+    first, second = runner.facts("worker.spawn")  # the first took two: others might have been starting too
+    assert (first["shard_id"], second["shard_id"], second["cameras"]) == ("shard-0", "shard-1", 3)
     moved = runner.facts("bluegreen.cutover")
+    assert {(each["old"], each["new"], each["level"]) for each in moved} == {("shard-0", "shard-1", "info")}
+    assert all(each["duration_ms"] > 0 for each in moved)
     assert [(each["camera_uuid"], each["has_shown"]) for each in moved] == [(each, True) for each in moved_in(moved)]
     assert set(moved_in(moved)) == set(lab.cameras)
     dials = [each for each in lab.nvr.control.get("/counts").json()["counts"] if each["deed"] == "session_opened"]

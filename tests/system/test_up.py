@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -11,16 +12,30 @@ import av
 from streamward.insight.records import Recent
 from tests.support.batch_plant import Plant
 from tests.support.labs import children_of, until
+from tests.support.ports import lasting_port
+from tests.support.processes import run
 from tests.support.ups import PATIENCE, UpProcess, up
 
 _ALL = Recent(scope=None, limit=1000)
+PORT_OPTIONS = (
+    "--port",
+    "--cameras-port",
+    "--faults-port",
+    "--batcher-port",
+    "--runner-metrics-port",
+    "--worker-metrics-port",
+)
 OTHER = {"runner-a": "runner-b", "runner-b": "runner-a"}
 
 
 def test_a_fleet_outlives_a_manager_ends_without_a_trace_and_can_be_started_smaller(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with up(data, "--cameras", "2") as fleet:
+        first_code = fleet.until_said(r"streamward login \S+ --code (\S+)")[1]
         fleet.until_said("all 2 cameras stream")
+        printed = dict(re.findall(r"export STREAMWARD_(\w+)=(\S+)", fleet.said))
+        elsewhere = run("leases", "list", data=tmp_path / "elsewhere" / "data", **printed)
+        assert "cam-1" in elsewhere.stdout, elsewhere
         first = str(fleet.leases()["cam-1"]["owner_id"])
         killed = fleet.command("runners", "kill", first)
         assert f"cam-1 streams at {OTHER[first]}, generation 2, " in killed.stdout, killed
@@ -37,6 +52,7 @@ def test_a_fleet_outlives_a_manager_ends_without_a_trace_and_can_be_started_smal
         assert fleet.left() == []
     with up(data, "--cameras", "1") as fleet:
         fleet.until_said("the camera streams")
+        assert fleet.until_said(r"streamward login \S+ --code (\S+)")[1] != first_code
         assert "cam-2" in fleet.command("cameras", "list", "--disabled").stdout
         assert len(fleet.left()) > 5
         os.kill(min(children_of(fleet.process.pid)), signal.SIGKILL)  # the control plane, the first that was started
@@ -49,7 +65,7 @@ def test_a_fleet_outlives_a_manager_ends_without_a_trace_and_can_be_started_smal
 
 async def test_what_simulated_cameras_show_ends_in_batches_that_are_told(tmp_path: Path) -> None:
     data = tmp_path / "data"
-    quick = {"BATCH_WINDOW_SECONDS": 5, "BATCH_IDLE_TIMEOUT_SECONDS": 2, "BATCH_PORT": 0}
+    quick = {"BATCH_WINDOW_SECONDS": 5, "BATCH_IDLE_TIMEOUT_SECONDS": 2, "BATCH_CHECK_SECONDS": 1, "BATCH_PORT": 0}
     with up(data, "--cameras", "1", "--runners", "1", **quick) as fleet:
         fleet.until_said("the first batch of detections closed")
         async with asyncio.timeout(PATIENCE), Plant(data).insight() as insight:
@@ -58,6 +74,24 @@ async def test_what_simulated_cameras_show_ends_in_batches_that_are_told(tmp_pat
             seen = await insight.records.detections_of(told[-1].batch.batch_id, scope=None)
         assert {(each.seen.tenant_id, each.seen.camera_id) for each in seen} == {("demo", "cam-1")}
         assert [each.detection_id for each in seen] == list(told[-1].batch.detection_ids)
+        assert fleet.ended(signal.SIGINT) == 0
+        assert fleet.left() == []
+
+
+def test_every_port_can_be_chosen_and_one_in_use_is_named_with_its_option(tmp_path: Path) -> None:
+    first = {option: lasting_port() for option in PORT_OPTIONS}
+    chosen = [word for option, port in first.items() for word in (option, str(port))]
+    with up(tmp_path / "data", "--cameras", "1", "--runners", "1", *chosen) as fleet:
+        fleet.until_said("the camera streams")
+        fleet.until_said("runner-a is ready: ")
+        assert [option for option, port in first.items() if f"://127.0.0.1:{port}" not in fleet.said] == []
+        for option, port in first.items():
+            refused = run("up", option, str(port), data=tmp_path / "other")
+            assert refused.returncode == 1
+            assert refused.stderr == (
+                f"streamward: cannot listen on 127.0.0.1 port {port} (address already in use): "
+                f"choose another with {option}\n"
+            )
         assert fleet.ended(signal.SIGINT) == 0
         assert fleet.left() == []
 

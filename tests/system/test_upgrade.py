@@ -50,7 +50,7 @@ def test_the_first_start_seals_audits_and_goes_on(url: str, tmp_path: Path) -> N
             "north",
             "south",
         }
-        audited = [json.loads(line) for line in plane.command("audit", "--json").stdout.splitlines()]
+        audited = [json.loads(line) for line in plane.command("audit", "list", "--json").stdout.splitlines()]
         sealed = [each["object_id"] for each in audited if each["action"] == "camera.updated"]
         assert sorted(sealed) == [f"depot-{number}" for number in range(1, 5)]
         body = {"runner_id": "r1", "camera_uuid": "depot-1", "ttl_seconds": 10}

@@ -1,12 +1,15 @@
 """`streamward worker` as a process, with real cameras, a real control plane and real buses."""
 
 import asyncio
+import contextlib
 import json
 import signal
+import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from streamward.model.bus import Binding, Bus, Delivery, Queue
@@ -15,12 +18,26 @@ from streamward.protocol.events import BATCHER, DetectionEvent, WorkerAlive
 from streamward.protocol.streams import StreamReport
 from streamward.protocol.worker_link import WorkerExit
 from tests.support.labs import Plant, bus_of, plant, until
+from tests.support.ports import free_port
 from tests.support.processes import run
 
 STATES = Queue(
     name="states",
     bindings=(Binding("status.topic", "stream.#"), Binding("status.topic", "worker.#")),
 )
+
+# A child, and one whose own parent has ended.
+SPAWNING = """
+import subprocess
+from pathlib import Path
+
+child = subprocess.Popen(["sleep", "600"])
+orphan = subprocess.check_output(["sh", "-c", "sleep 600 >/dev/null & echo $!"], text=True)
+Path("started").write_text(f"{child.pid} {orphan}")
+
+def look(image):
+    return []
+"""
 
 
 @pytest.fixture(scope="module")
@@ -106,10 +123,37 @@ def test_terminated_it_ends_at_once(lab: Plant) -> None:
         assert worker.ended() == WorkerExit.TERMINATED
 
 
+def test_drained_it_is_not_ready_and_still_alive(lab: Plant) -> None:
+    nowhere = {"url": f"amqp://guest:guest@127.0.0.1:{free_port()}/"}
+    with lab.worker(lab.config(amqp=nowhere)) as worker:  # what waits for the bus takes all of its grace
+        until(worker.is_ready)
+        until(lambda: "publishing.failed" in worker.log)
+        assert worker.order("/drain") == 202
+        answers = []
+        with contextlib.suppress(httpx.TransportError):  # it has ended
+            while True:
+                answers.append((worker.api.get("/healthz").status_code, worker.api.get("/ready").status_code))
+        assert set(answers) == {(200, 503)}
+        assert worker.ended() == WorkerExit.DRAINED
+
+
+def test_nothing_that_its_detector_started_outlives_it(lab: Plant) -> None:
+    (lab.data.parent / "spawning.py").write_text(SPAWNING)
+    with lab.worker(lab.config(detector="spawning:look")) as worker:
+        until(worker.is_ready)
+        started = [Path("/proc") / pid for pid in (lab.data.parent / "started").read_text().split()]
+        assert [each.exists() for each in started] == [True, True]
+        assert worker.ended(signal.SIGTERM) == WorkerExit.DRAINED
+    assert [each.exists() for each in started] == [False, False]
+
+
 def test_a_camera_that_somebody_else_holds_is_not_run(lab: Plant) -> None:
     with lab.worker() as first:
         until(first.is_ready)
         with lab.worker(lab.config(runner_id="r2")) as second:
+            until(lambda: '"lease.denied"' in second.log)
+            denied = [line for line in second.log.splitlines() if '"lease.denied"' in line]
+            assert ("warn" in denied[0], '"held"' in denied[0]) == (True, True)
             until(lambda: second.metric("messages_published_total") == 0 and not second.is_ready())
             assert second.metric("stream_up", camera_uuid="cam-1") == 0
             assert first.ended(signal.SIGKILL) == -signal.SIGKILL
@@ -143,6 +187,18 @@ def test_what_cannot_be_done_is_said_in_one_sentence(
     assert (ended.returncode, ended.stdout) == (code, "")
     assert sentence in ended.stderr
     assert len(ended.stderr.splitlines()) == 1
+
+
+def test_a_port_in_use_is_one_sentence_with_the_field_that_changes_it(lab: Plant) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ended = run("worker", "--config", str(lab.written(lab.config(port=port))), data=lab.data)
+    assert (ended.returncode, ended.stdout) == (WorkerExit.MISCONFIGURED, "")
+    assert ended.stderr.splitlines()[-1] == (
+        f"streamward: cannot listen on 127.0.0.1 port {port} (address already in use): "
+        "choose another with `port` in its config, 0 for any that is free"
+    )
+    assert "Traceback" not in ended.stderr
 
 
 def test_secrets_are_taken_from_a_private_file_alone(lab: Plant, tmp_path: Path) -> None:

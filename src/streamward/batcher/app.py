@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import os
 import signal
 import ssl
 import sys
@@ -33,12 +34,15 @@ from streamward.model.camera import without_credentials
 from streamward.model.errors import StreamwardError
 from streamward.model.objects import ObjectStore
 from streamward.model.secret import Secret
+from streamward.protocol.readiness import BatcherReady
 from streamward.protocol.shards import ObjectsAt
 from streamward.runtime import failpoints, log
 from streamward.runtime.bell import Bell
 from streamward.runtime.clock import Clock, SystemClock
 from streamward.runtime.journal import Journal
+from streamward.runtime.local_http import HOST
 from streamward.settings import AnalystSettings, RedisSettings, Settings
+from streamward.settings.batch import MIB
 
 _COUNTED = (  # in the metrics; as lines they are many
     facts.DetectionsStored,
@@ -64,7 +68,7 @@ class NothingShared(StreamwardError):
 class Announce(Protocol):
     """Tells a person that the process works."""
 
-    def __call__(self, *, metrics: str, database: str, bus: str, index: str) -> None: ...
+    def __call__(self, ready: BatcherReady, *, database: str, retention: str, bus: str, index: str) -> None: ...
 
 
 async def serve(settings: Settings, *, announce: Announce) -> None:
@@ -80,9 +84,9 @@ async def serve(settings: Settings, *, announce: Announce) -> None:
     async with contextlib.AsyncExitStack() as running:
         outside = await running.enter_async_context(_outside(settings, journal=journal, clock=clock))
         failpoints.arm(failpoints.parse(settings.failpoints))
-        batcher = Batcher(outside, check_every=settings.batch.check_seconds)
+        batcher = Batcher(outside)
         port = await running.enter_async_context(served(BatcherApi(batcher, metrics), settings.batch.port))
-        announce(metrics=f"http://127.0.0.1:{port}/metrics", **_shown(settings))
+        announce(BatcherReady(pid=os.getpid(), url=f"http://{HOST}:{port}"), **_shown(settings))
         if await opened(outside.parts.insight, told, journal=journal, clock=clock):
             await running.enter_async_context(batcher.running())
             await told.wait()
@@ -120,6 +124,7 @@ async def _outside(settings: Settings, *, journal: Journal, clock: Clock) -> Asy
             objects=_objects(settings),
             pressure={name: _source(name, bus) for name in settings.batch.sources},
             analysing=_analysing(settings.analyst),
+            max_bytes=settings.batch.kept_mb * MIB,
         )
 
 
@@ -179,6 +184,7 @@ def _shown(settings: Settings) -> dict[str, str]:
     bus, index = settings.amqp.url, settings.redis.url
     return {
         "database": without_credentials(settings.database_url),
+        "retention": settings.retention,
         "bus": f"files in {settings.data}" if bus is None else without_credentials(bus.get_secret_value()),
         "index": "memory" if index is None else without_credentials(index.get_secret_value()),
     }

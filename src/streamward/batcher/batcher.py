@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 
 from streamward.batcher.adding import Adder
 from streamward.batcher.analysing import Analysing, Examiner
-from streamward.batcher.closer import CHECK_EVERY, Closer
+from streamward.batcher.closer import Closer
 from streamward.batcher.herald import Herald
 from streamward.batcher.in_hand import InHand
 from streamward.batcher.intake import Intake
 from streamward.batcher.keeping import Keeper
 from streamward.batcher.parts import Parts
+from streamward.batcher.payload_purger import PayloadPurger
 from streamward.batcher.pressure import PressureSource, Valve
 from streamward.batcher.pruner import Pruner
 from streamward.batcher.relay import Relay
@@ -45,22 +46,22 @@ class Outside:
     objects: ObjectStore
     pressure: Mapping[str, PressureSource] = field(default_factory=dict)
     analysing: Analysing | None = None  # None: others read the analysis queue
+    max_bytes: int | None = None  # of an embedded database; None: it has no limit
 
 
 class Batcher:
     """The services, wired to each other."""
 
-    def __init__(self, outside: Outside, *, check_every: float = CHECK_EVERY) -> None:
+    def __init__(self, outside: Outside) -> None:
         parts, bus = outside.parts, outside.bus
         self._parts = parts
+        self._outside = outside
         self.in_hand = InHand()
         self.herald = Herald(parts.insight.broadcasts, journal=parts.journal)
         self.adder = Adder(parts, self.in_hand)
         self.valve = Valve(outside.pressure, journal=parts.journal, clock=parts.clock)
         self.relay = Relay(parts, bus)
-        self.closer = Closer(
-            parts, in_hand=self.in_hand, adder=self.adder, on_closed=self._closed, check_every=check_every
-        )
+        self.closer = Closer(parts, in_hand=self.in_hand, adder=self.adder, on_closed=self._closed)
         keeper = Keeper(parts, adder=self.adder, herald=self.herald)
         self.intake = Intake(
             bus, outside.objects, keeper=keeper, valve=self.valve, journal=parts.journal, clock=parts.clock
@@ -98,7 +99,8 @@ class Batcher:
             "relay": self.relay,
             "herald": self.herald,
             "sweeper": Sweeper(self._parts, self.adder),
-            "pruner": Pruner(self._parts),
+            "pruner": Pruner(self._parts, max_bytes=self._outside.max_bytes),
+            "tenant purger": PayloadPurger(self._parts, self._outside.bus, self._outside.objects),
             **{f"examiner-{number}": each for number, each in enumerate(self._examiners)},
         }
 
@@ -117,10 +119,11 @@ class Batcher:
         for examiner in self._examiners:
             await examiner.close()
 
-    def _closed(self, batch: Sealed) -> None:
+    def _closed(self, batch: Sealed, tenant_key: str | None) -> None:
         """A batch of ours is written down: it is told to the analysis queue and to whoever listens."""
         self.relay.closed(batch)
-        self.herald.tell(TenantId(batch.tenant_id), "detection.batch", detection_batch(batch))
+        told = detection_batch(batch)
+        self.herald.tell(TenantId(batch.tenant_id), "detection.batch", told, tenant_key=tenant_key)
         if "relay" in self._services:
             self._services["relay"].poke()
 

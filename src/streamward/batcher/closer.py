@@ -2,11 +2,16 @@
 
     due ─seal→ in hand ─close: batch, claims, outbox, one transaction→ written ─forget→ what it left is added again
 
+A window that has ended is sealed within a second: nothing that arrives could keep such a batch open. The idle time is
+judged by a check every `Limits.check_every` (S2-10), at the same moments of the database's time in every batcher, so
+that several of them do not check more often than one.
+
 Guaranteed: what is in hand and could not be closed stays there and is tried again; if we die, whoever looks for due
 batches adopts it after its closing time. A batch that others close at the same moment is written once.
 """
 
 import asyncio
+import math
 from collections.abc import Callable, Sequence
 
 from streamward.batcher.adding import Adder
@@ -22,7 +27,7 @@ SEALED = failpoints.declare("batch.after-seal")
 CLOSED = failpoints.declare("batch.after-close")
 FORGOTTEN = failpoints.declare("batch.after-forget")
 
-CHECK_EVERY = 0.5  # seconds (S2-10)
+LOOK_EVERY = 0.5  # seconds between two ticks: how late the end of a window is seen
 AT_ONCE = 8  # transactions under way, and tenants that are asked about
 MOST_SEALED = 200  # of one tenant at a time
 ASK_WITHIN = 5.0  # seconds after which a tenant is asked about again that had nothing due before
@@ -37,14 +42,13 @@ class Closer:
         *,
         in_hand: InHand,
         adder: Adder,
-        on_closed: Callable[[Sealed], None],
-        check_every: float = CHECK_EVERY,
+        on_closed: Callable[[Sealed, str | None], None],
     ) -> None:
         self._parts = parts
         self._in_hand = in_hand
         self._adder = adder
         self._on_closed = on_closed
-        self._check_every = check_every
+        self._checked: int | None = None  # number of the last check, counted from the epoch
         self._again_at: dict[TenantId, float] = {}  # boot-time at which a tenant is asked about again
 
     async def tick(self) -> float:
@@ -52,13 +56,20 @@ class Closer:
         began = self._parts.clock.boot()
         await self.close_in_hand()
         rules, boot = await self._parts.rules.every(), self._parts.clock.boot()
-        tenants = [each for each in rules if self._again_at.get(each, boot) <= boot]
+        every = self._parts.rules.otherwise.limits.check_every
+        check = math.floor((await self._parts.time.now()).timestamp() / every)
+        is_check = check != self._checked
+        tenants = [each for each in rules if is_check or self._again_at.get(each, boot) <= boot]
         is_more = False
         for first in range(0, len(tenants), AT_ONCE):
             asked = tenants[first : first + AT_ONCE]
-            is_more |= any(await asyncio.gather(*(self._seal(each, rules[each].limits) for each in asked)))
+            sealing = (self._seal(each, rules[each].limits, is_check=is_check) for each in asked)
+            is_more |= any(await asyncio.gather(*sealing))
             await self.close_in_hand()
-        return 0.0 if is_more else max(0.0, began + self._check_every - self._parts.clock.boot())
+        if is_more:
+            return 0.0
+        self._checked = check
+        return max(0.0, began + min(LOOK_EVERY, every) - self._parts.clock.boot())
 
     async def close_in_hand(self) -> None:
         """Writes down what is sealed."""
@@ -66,18 +77,18 @@ class Closer:
         for first in range(0, len(batches), AT_ONCE):
             await self._close(batches[first : first + AT_ONCE])
 
-    async def _seal(self, tenant_id: TenantId, limits: Limits) -> bool:
+    async def _seal(self, tenant_id: TenantId, limits: Limits, *, is_check: bool) -> bool:
         """Returns whether there may be more."""
         now, boot = await self._parts.time.now(), self._parts.clock.boot()
-        sealed = await self._parts.index.seal_due(tenant_id, now=now, limit=MOST_SEALED)
+        sealed = await self._parts.index.seal_due(tenant_id, now=now, limit=MOST_SEALED, is_check=is_check)
         self._in_hand.put(sealed)
         if sealed:
             failpoints.reach(SEALED)
         if len(sealed) == MOST_SEALED:
             return True
-        due_at = await self._parts.index.next_due(tenant_id)
-        wait = min(ASK_WITHIN, limits.idle, limits.window)  # others may open one meanwhile
-        self._again_at[tenant_id] = boot + (wait if due_at is None else min(wait, (due_at - now).total_seconds()))
+        ends_at = await self._parts.index.next_window_end(tenant_id)
+        wait = min(ASK_WITHIN, limits.window)  # others may open one meanwhile
+        self._again_at[tenant_id] = boot + (wait if ends_at is None else min(wait, (ends_at - now).total_seconds()))
         return False
 
     async def _close(self, batches: Sequence[Sealed]) -> None:
@@ -95,13 +106,14 @@ class Closer:
         self._in_hand.drop(batches)
 
     async def _write(self, batch: Sealed) -> Closed:
+        tenant_key = await self._parts.rules.key_of(TenantId(batch.tenant_id))
         closed = await self._parts.insight.batches.close_batch(batch)
         failpoints.reach(CLOSED)
         if closed.is_new:
-            self._tell(closed.batch)
+            self._tell(closed.batch, tenant_key)
         return closed
 
-    def _tell(self, batch: Sealed) -> None:
+    def _tell(self, batch: Sealed, tenant_key: str | None) -> None:
         self._parts.journal.record(
             BatchClosed(
                 batch_id=batch.batch_id,
@@ -111,4 +123,4 @@ class Closer:
                 reason=batch.reason,
             )
         )
-        self._on_closed(batch)
+        self._on_closed(batch, tenant_key)

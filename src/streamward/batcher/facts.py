@@ -1,6 +1,7 @@
 """What happens in a batcher, as facts in the past tense: log line, metric and test read the same ones."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from streamward.insight.batch import BatchId, CloseReason
 from streamward.insight.pressure import Pressure
@@ -66,6 +67,13 @@ class DetectionsMissing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DeletedTenantsDropped:
+    """So many messages were of tenants that do not exist any more, and were dropped unread."""
+
+    messages: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BatchClosed:
     """A batch was written down."""
 
@@ -102,6 +110,17 @@ class BroadcastsDropped:
     """So many broadcasts gave way because the database was away or slow; no detection did."""
 
     count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetentionShortened:
+    """The embedded database is above its size limit: what is older than this is removed before its days are over."""
+
+    is_warning: ClassVar[bool] = True
+
+    used_bytes: int
+    max_bytes: int
+    kept_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,8 @@
 """The herald: writes down what whoever listens is told, beside the detections and not with them.
 
 Guaranteed: a broadcast that fails fails no detection, and nobody waits for one. Not guaranteed: that all is told. What
-waits is bounded: while the database is away, what does not fit is left out.
+waits is bounded: while the database is away, what does not fit is left out. What happened to a tenant that was deleted
+meanwhile is left out too, whatever has its name by now.
 """
 
 import asyncio
@@ -29,17 +30,19 @@ class Herald:
         self.ring: Callable[[], None] = lambda: None  # called when there is something
         self._broadcasts = broadcasts
         self._journal = journal
-        self._waiting: dict[tuple[TenantId, Kind], list[Body]] = {}
+        self._waiting: dict[tuple[TenantId, str, Kind], list[Body]] = {}  # by tenant, its internal id, and kind
         self._count = 0
         self._dropped = 0
 
-    def tell(self, tenant_id: TenantId, kind: Kind, body: Body) -> None:
-        """Hands over what others should hear."""
+    def tell(self, tenant_id: TenantId, kind: Kind, body: Body, *, tenant_key: str | None) -> None:
+        """Hands over what others should hear; without an internal id there is no tenant that could."""
+        if tenant_key is None:
+            return
         if self._count >= MOST_WAITING:
             self._dropped += 1
             return
         self._count += 1
-        self._waiting.setdefault((tenant_id, kind), []).append(body)
+        self._waiting.setdefault((tenant_id, tenant_key, kind), []).append(body)
         self.ring()
 
     async def tick(self) -> float:
@@ -55,10 +58,11 @@ class Herald:
     async def write(self) -> None:
         """Leaves nothing that waits."""
         while self._waiting:
-            (tenant_id, kind), bodies = next(iter(self._waiting.items()))
+            named, bodies = next(iter(self._waiting.items()))
+            tenant_id, tenant_key, kind = named
             some = [codec.encode(body).decode() for body in bodies[:AT_ONCE]]
-            await self._broadcasts.append(tenant_id, kind, some)
+            await self._broadcasts.append(tenant_id, kind, some, tenant_key=tenant_key)
             del bodies[: len(some)]
             self._count -= len(some)
             if not bodies:
-                del self._waiting[tenant_id, kind]
+                del self._waiting[named]

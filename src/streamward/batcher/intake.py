@@ -1,7 +1,8 @@
 """The intake: takes what Workers saw from the bus, and lets go of it only when it is kept.
 
     take ─read→ what was told ─keep→ stored and in a batch, or refused by the fence ─ack→ gone
-           └─ unusable: dead letters      └─ database or index away: given back, it comes again
+           │└─ unusable: dead letters     └─ database or index away: given back, it comes again
+           └─ of no tenant, for it was deleted: dropped, and its payload with it
 
 Guaranteed: a message is acknowledged only after all in it is stored and in the index, was refused, or is with the dead
 letters. No message is in the way of the others for ever: one that the database cannot take, while it takes others, is
@@ -15,14 +16,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from streamward.batcher.dead_letters import DeadLetters
-from streamward.batcher.facts import DetectionsMissing, MessageUnusable
+from streamward.batcher.facts import DeletedTenantsDropped, DetectionsMissing, MessageUnusable
 from streamward.batcher.keeping import Keeper
 from streamward.batcher.pressure import Valve
 from streamward.batcher.reading import Told, fetched, read
+from streamward.client import PayloadUnusable, payload_key
 from streamward.leases.store import StoreUnavailable
 from streamward.model.bus import Bus, BusAway, Consumer, Delivery, QueueRefused
 from streamward.model.ids import RunnerId, ShardId, TenantId
 from streamward.model.objects import ObjectStore, StoreAway
+from streamward.model.topic import Topic
 from streamward.protocol.events import BATCHER, DetectionsLost
 from streamward.protocol.pointers import DATAREF
 from streamward.runtime import failpoints
@@ -70,6 +73,7 @@ class Intake:
         self._bus = bus
         self._objects = objects
         self._keeper = keeper
+        self._rules = keeper.rules
         self._valve = valve
         self._journal = journal
         self._clock = clock
@@ -123,17 +127,34 @@ class Intake:
 
     async def _work(self, consumer: Consumer, taken: Sequence[Delivery]) -> None:
         try:
-            sorted_ = await self._sort(taken)
+            known = await self._of_tenants(taken)
+            sorted_ = await self._sort(known)
             kept = {each.tag for each in (*sorted_.done, *await self._keep(sorted_.found))}
         except Exception:
             with contextlib.suppress(BusAway):  # then they come again by themselves
                 await consumer.give_back(taken, requeue=True)
             raise
-        await consumer.ack([each for each in taken if each.tag in kept])
+        dropped = {each.tag for each in taken} - {each.tag for each in known}
+        await consumer.ack([each for each in taken if each.tag in kept | dropped])
         failpoints.reach(ACKED)
-        await consumer.give_back([each for each in taken if each.tag not in kept], requeue=True)
+        await consumer.give_back([each for each in taken if each.tag not in kept | dropped], requeue=True)
         if sorted_.away is not None:
             raise sorted_.away
+
+    async def _of_tenants(self, taken: Sequence[Delivery]) -> list[Delivery]:
+        """What is of tenants that there are, or of nobody; the payloads of all others are deleted."""
+        tenants = [Topic.tenant_in(each.message.routing_key) for each in taken]
+        gone = await self._rules.unknown({TenantId(each) for each in tenants if each is not None})
+        dropped = [each for each, tenant in zip(taken, tenants, strict=True) if tenant in gone]
+        if not dropped:
+            return list(taken)
+        for each in dropped:
+            with contextlib.suppress(PayloadUnusable):
+                if DATAREF in each.message.headers:
+                    await self._objects.delete([str(payload_key(each.message))])
+        self._journal.record(DeletedTenantsDropped(messages=len(dropped)))
+        tags = {each.tag for each in dropped}
+        return [each for each in taken if each.tag not in tags]
 
     async def _sort(self, taken: Sequence[Delivery]) -> _Sorted:
         """Reads what was taken; the unusable is buried, losses are told."""

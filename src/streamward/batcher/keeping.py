@@ -8,7 +8,8 @@ crossed ─admit: the same fence, once→ stored ── new and not late: told
 What happened at zones is told as soon as it is stored: it is in no batch, and when it comes again it is not new.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
 
 from streamward.batcher.adding import Adder
 from streamward.batcher.facts import DetectionsStored, ZoneEventsStored
@@ -19,6 +20,7 @@ from streamward.insight.batch import BatchId, short
 from streamward.insight.store import Admitted, Loose, Seen, Stored
 from streamward.insight.urgency import Urgency
 from streamward.insight.zone_events import Crossed, Noted
+from streamward.model.ids import TenantId
 from streamward.protocol.batches import DetectionNew, ZoneEventNew
 from streamward.runtime import failpoints
 
@@ -26,12 +28,14 @@ ADMITTED = failpoints.declare("batch.after-admit")
 ADDED = failpoints.declare("batch.after-add")
 
 Kept = tuple[Seen, Stored, Urgency]
+TenantKeys = dict[TenantId, str | None]  # the internal id of each tenant; None: there is no such tenant
 
 
 class Keeper:
     """Keeps detections and zone events; all of it may be repeated."""
 
     def __init__(self, parts: Parts, *, adder: Adder, herald: Herald) -> None:
+        self.rules = parts.rules
         self._parts = parts
         self._adder = adder
         self._herald = herald
@@ -43,10 +47,12 @@ class Keeper:
         """
         seen = [each for one in told for each in one.seen]
         crossed = [each for one in told for each in one.crossed]
+        tenants = {made.tenant_id for made in (*seen, *crossed)}
+        keys = {each: await self.rules.key_of(each) for each in tenants}  # before anything is stored
         if seen:
-            await self._batch(seen, await self._admitted(seen))
+            await self._batch(seen, await self._admitted(seen), keys)
         if crossed:  # last, so that no detection waits for a database that cannot take these
-            await self._note(crossed)
+            await self._note(crossed, keys)
 
     async def _admitted(self, seen: Sequence[Seen]) -> Admitted:
         admitted = await self._parts.insight.detections.admit(seen)
@@ -55,14 +61,14 @@ class Keeper:
         self._parts.journal.record(_counted(admitted))
         return admitted
 
-    async def _note(self, crossed: Sequence[Crossed]) -> None:
+    async def _note(self, crossed: Sequence[Crossed], keys: TenantKeys) -> None:
         noted = await self._parts.insight.zone_events.admit(crossed)
         self._parts.journal.record(_counted_at_zones(noted))
         for each, kept in zip(crossed, noted, strict=True):
             if kept is not None and kept.is_new and not kept.is_late:
-                self._herald.tell(each.tenant_id, "zone.event", _told_of(each, kept))
+                self._herald.tell(each.tenant_id, "zone.event", _told_of(each, kept), tenant_key=keys[each.tenant_id])
 
-    async def _batch(self, seen: Sequence[Seen], admitted: Admitted) -> None:
+    async def _batch(self, seen: Sequence[Seen], admitted: Admitted, keys: TenantKeys) -> None:
         kept = [
             (
                 each,
@@ -74,11 +80,12 @@ class Keeper:
             for each, stored in zip(seen, admitted.stored, strict=True)
             if stored is not None and stored.batch_id is None
         ]
-        self._tell(kept, await self._add(kept))
-
-    async def _add(self, kept: Iterable[Kept]) -> dict[int, BatchId]:
-        """In which batch each is; the urgent ones first."""
+        batch_ids = await self._add(kept, now=await self._parts.time.now())
         now = await self._parts.time.now()
+        self._tell(kept, batch_ids, keys, alerts=await self._alerts(kept, now=now), now=now)
+
+    async def _add(self, kept: Iterable[Kept], *, now: datetime) -> dict[int, BatchId]:
+        """In which batch each is; the urgent ones first."""
         batch_ids: dict[int, BatchId] = {}
         waiting: list[Loose] = []
         for seen, stored, urgency in kept:
@@ -91,19 +98,42 @@ class Keeper:
         failpoints.reach(ADDED)
         return batch_ids
 
-    def _tell(self, kept: Iterable[Kept], batch_ids: dict[int, BatchId]) -> None:
+    async def _alerts(self, kept: Iterable[Kept], *, now: datetime) -> set[int]:
+        """The detections to alert of: the first of each tracked object, and every one that no tracker followed."""
+        alerts: set[int] = set()
+        tracks: dict[TenantId, list[tuple[str, int]]] = {}
         for seen, stored, urgency in kept:
+            if urgency.alert and seen.track is not None:
+                tracks.setdefault(seen.tenant_id, []).append((seen.track, stored.detection_id))
+            elif urgency.alert:
+                alerts.add(stored.detection_id)
+        for tenant_id, offered in tracks.items():
+            alerts |= await self._parts.index.claim_alerts(tenant_id, offered, now=now)
+        return alerts
+
+    def _tell(
+        self,
+        kept: Iterable[Kept],
+        batch_ids: dict[int, BatchId],
+        keys: TenantKeys,
+        *,
+        alerts: Collection[int],
+        now: datetime,
+    ) -> None:
+        """Dated by when it is broadcast (S2-32); when the frame arrived is in the stored detection."""
+        for seen, stored, _ in kept:
             body = DetectionNew(
                 detection_id=stored.detection_id,
                 batch_id=short(batch_ids[stored.detection_id]),
                 camera_id=seen.camera_id,
                 label=seen.detection.label,
                 confidence=seen.detection.confidence,
-                timestamp=stored.made_at,
+                timestamp=now,
             )
-            self._herald.tell(seen.tenant_id, "detection.new", body)
-            if urgency.alert:
-                self._herald.tell(seen.tenant_id, "detection.alert", body)
+            tenant_key = keys[seen.tenant_id]
+            self._herald.tell(seen.tenant_id, "detection.new", body, tenant_key=tenant_key)
+            if stored.detection_id in alerts:
+                self._herald.tell(seen.tenant_id, "detection.alert", body, tenant_key=tenant_key)
 
 
 def _counted(admitted: Admitted) -> DetectionsStored:

@@ -23,6 +23,7 @@ from streamward.cli import (
     keys,
     leases,
     login,
+    migrate,
     models,
     nvr,
     people,
@@ -82,9 +83,10 @@ app.add_typer(events.app, name="events")
 app.add_typer(batches.app, name="batches")
 app.add_typer(detections.app, name="detections")
 app.add_typer(zones.app, name="zones")
-app.command("audit")(audit.show)
+app.add_typer(audit.app, name="audit")
 app.command("settings")(settings.show)
 app.command("doctor")(doctor.run)
+app.command("migrate")(migrate.run)
 app.add_typer(keys.app, name="keys")
 app.add_typer(drill.app, name="drill")
 

@@ -5,10 +5,13 @@ from typing import Annotated
 
 import typer
 
-from streamward.cli.options import AsJson
+from streamward.cli.options import AsJson, group
+
+app = group("Lists changes that people made.")
 
 
-def show(
+@app.command("list")
+def list_changes(
     *,
     object_id: Annotated[str | None, typer.Option("--object", help="Changes of this thing only.")] = None,
     subject: Annotated[str | None, typer.Option("--by", help="Changes by this person only.")] = None,

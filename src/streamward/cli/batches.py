@@ -9,7 +9,9 @@ from streamward.cli.options import AsJson, group
 
 app = group("Lists closed batches, and tells what was said of them.")
 
-Batch = Annotated[str, typer.Argument(metavar="BATCH", help="The batch's full id.")]
+Batch = Annotated[
+    str, typer.Argument(metavar="BATCH", help="The batch's id, or the beginning of it, as messages have it.")
+]
 
 
 @app.command("list")
@@ -55,6 +57,7 @@ def show(batch: Batch, *, as_json: AsJson = False) -> None:
         ("camera", told.camera_uuid),
         ("tenant", told.tenant_id),
         ("started", told.started_at),
+        ("first frame", told.pipeline_start_time),
         ("closed", told.closed_at),
         ("why", told.close_reason),
         ("detections", told.detection_count),

@@ -3,6 +3,9 @@
 the one that it was given  →  one for who is signed in here  →  one that it mints where the signing key lies
 """
 
+import base64
+import binascii
+import contextlib
 import os
 import pwd
 import re
@@ -14,8 +17,10 @@ from streamward.cli.refusal import SIGN_IN, NotSignedIn
 from streamward.drivers.key_pair import StoredIdentity
 from streamward.model.identity import Role
 from streamward.model.secret import Secret
+from streamward.protocol.codec import MalformedMessage, decode
 from streamward.protocol.fields import ClearText
 from streamward.protocol.identities import AskToken, TokenGiven
+from streamward.protocol.tokens import Claims
 from streamward.runtime.clock import SystemClock
 from streamward.settings import Settings
 
@@ -33,6 +38,22 @@ def bearer(settings: Settings, openly: Link) -> str:
     if os.access(settings.key_file, os.R_OK):
         return _minted(settings)
     raise NotSignedIn(f"not signed in: {SIGN_IN}")
+
+
+def origin(settings: Settings) -> str:
+    """From where the token of this command comes."""
+    if settings.token is not None:
+        return "the token in STREAMWARD_TOKEN"
+    if signed_in(settings) is not None:
+        return f"the key pair in {settings.identity_file}"
+    return f"the signing key in {settings.key_file.parent.absolute()}"
+
+
+def claims(token: str) -> Claims:
+    """What a token says of its bearer; read, not checked: that is the control plane's part."""
+    with contextlib.suppress(IndexError, binascii.Error, MalformedMessage):
+        return decode(base64.urlsafe_b64decode(token.split(".")[1] + "=="), Claims)
+    raise NotSignedIn(f"STREAMWARD_TOKEN holds something that is not a token of Streamward: {SIGN_IN}")
 
 
 def given(settings: Settings, openly: Link) -> TokenGiven:

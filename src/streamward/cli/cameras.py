@@ -1,5 +1,7 @@
 """`streamward cameras`: the register of cameras, and why one does not run."""
 
+import re
+import time
 from typing import Annotated, Any
 
 import typer
@@ -16,7 +18,7 @@ app.command("export")(transfer.export_cameras)
 app.command("clip")(footage.clip)
 app.command("snapshot")(footage.snapshot)
 
-CameraUuid = Annotated[str, typer.Argument(metavar="CAMERA", help="The camera's id.")]
+CameraUuid = Annotated[str, typer.Argument(metavar="CAMERA", help="The camera's id or name.")]
 Processed = Annotated[
     bool | None,
     typer.Option("--process/--do-not-process", help="Whether anybody may process it at all."),
@@ -27,7 +29,18 @@ Decode = Annotated[
     str | None, typer.Option(help="What is decoded of it: all, sampled, keyframes or adaptive; none: the default.")
 ]
 Label = Annotated[list[str] | None, typer.Option(help="A label as NAME=VALUE; repeat; replaces all; none: no labels.")]
+TlsFingerprint = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SHA256",
+        help="The fingerprint of the only certificate that an rtsps camera may have; none: any.",
+    ),
+]
 Enabled = Annotated[bool | None, typer.Option("--enabled/--disabled", help="Whether it should run.")]
+_LOADED_WITHIN = 6.0  # seconds for a runner to report that it cannot load a detector
+_ASK_EVERY = 0.2  # seconds
+
+_FINGERPRINT = re.compile(r"[0-9A-Fa-f]{2}(:?[0-9A-Fa-f]{2}){31}")
 
 
 @app.command("list")
@@ -35,6 +48,7 @@ def list_cameras(
     *,
     site: Annotated[str | None, typer.Option(help="Of this site only.")] = None,
     tenant: Annotated[str | None, typer.Option(help="Of this tenant only.")] = None,
+    name: Annotated[str | None, typer.Option(help="Of this name only.")] = None,
     enabled: Annotated[bool | None, typer.Option("--enabled/--disabled", help="Only those that are so.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -45,16 +59,19 @@ def list_cameras(
     from streamward.protocol.cameras import CameraPage
     from streamward.protocol.fields import LARGEST_PAGE
 
-    asked = {"site_id": site, "tenant_id": tenant, "enabled": enabled, "limit": LARGEST_PAGE}
+    asked = {"site_id": site, "tenant_id": tenant, "name": name, "enabled": enabled, "limit": LARGEST_PAGE}
     pages = connect().pages(place("v1", "cameras"), CameraPage, asked)
     found = output.counted((camera for page in pages for camera in page.items), "cameras")
     if as_json:
         output.print_lines(found)
         return
-    rows = [(each.camera_uuid, each.site_id, each.tenant_id, each.enabled, each.rtsp_url) for each in found]
+    rows = [
+        (each.camera_uuid, each.name or None, each.site_id, each.tenant_id, each.enabled, each.rtsp_url)
+        for each in found
+    ]
     if rows:
-        output.print_table(("CAMERA", "SITE", "TENANT", "ENABLED", "SOURCE"), rows)
-    elif all(each is None for each in (site, tenant, enabled)):
+        output.print_table(("CAMERA", "NAME", "SITE", "TENANT", "ENABLED", "SOURCE"), rows)
+    elif all(each is None for each in (site, tenant, name, enabled)):
         output.say("no cameras yet: add one with `streamward cameras add SITE URL`")
     else:
         output.say("no camera matches: leave an option out to see more")
@@ -63,11 +80,13 @@ def list_cameras(
 @app.command()
 def show(camera: CameraUuid, *, as_json: AsJson = False) -> None:
     """Show a camera; its user and password are never shown."""
+    from streamward.cli.camera_names import camera_id
     from streamward.cli.connect import connect
     from streamward.cli.link import place
     from streamward.protocol.cameras import CameraDetails
 
-    _print(connect().get(place("v1", "cameras", camera), CameraDetails), as_json=as_json)
+    link = connect()
+    _print(link.get(place("v1", "cameras", camera_id(link, camera)), CameraDetails), as_json=as_json)
 
 
 @app.command()
@@ -75,9 +94,13 @@ def add(
     site: Annotated[str, typer.Argument(metavar="SITE", help="The site where it stands.")],
     url: Annotated[str, typer.Argument(metavar="URL", help="Its source, without user and password.")],
     *,
-    camera: Annotated[str | None, typer.Option("--id", help="Its id; without it a new UUID.")] = None,
+    name: Annotated[str | None, typer.Option(help="What its tenant calls it; unique in the tenant.")] = None,
+    camera: Annotated[
+        str | None, typer.Option("--id", help="Its id, chosen by an admin of the installation; without it a new UUID.")
+    ] = None,
     user: User = None,
     password_file: PasswordFile = None,
+    tls_fingerprint: TlsFingerprint = None,
     enabled: Enabled = True,
     process: Processed = True,
     detector: Detector = None,
@@ -93,6 +116,7 @@ def add(
     check_url(url)
     check_one_reader(zones, password_file)
     aspects = _aspects(detector, max_fps, decode, label) | seeing(zones, threshold, detect_every)
+    aspects |= _pinned(tls_fingerprint)
     password = read_password(user, password_file)
     from streamward.cli.connect import connect
     from streamward.cli.link import place
@@ -104,6 +128,7 @@ def add(
         site_id=site,
         rtsp_url=ClearText(Secret(url)),
         camera_uuid=camera,
+        name=name,
         username=None if user is None else ClearText(Secret(user)),
         password=None if password is None else ClearText(password),
         enabled=enabled is not False,
@@ -118,11 +143,13 @@ def change(
     camera: CameraUuid,
     *,
     site: Annotated[str | None, typer.Option(help="Another site of the same tenant.")] = None,
+    name: Annotated[str | None, typer.Option(help="Another name; none: no name.")] = None,
     url: Annotated[
         str | None, typer.Option(help="Another source; `***@` before its host keeps user and password.")
     ] = None,
     user: User = None,
     password_file: PasswordFile = None,
+    tls_fingerprint: TlsFingerprint = None,
     enabled: Enabled = None,
     process: Processed = None,
     detector: Detector = None,
@@ -135,13 +162,19 @@ def change(
     if_match: IfMatch = None,
     as_json: AsJson = False,
 ) -> None:
-    """Change a camera, and leave alone what is not named."""
+    """Change a camera, and leave alone what is not named.
+
+    With another detector it waits for some seconds, and warns if the camera's runner cannot load it.
+    """
     check_url(url, may_keep=True)
     check_one_reader(zones, password_file)
     aspects = _aspects(detector, max_fps, decode, label) | seeing(zones, threshold, detect_every)
+    aspects |= _pinned(tls_fingerprint)
+    aspects |= {} if name is None else {"name": None if name == "none" else name}
     if not aspects and all(each is None for each in (site, url, user, password_file, enabled, process)):
         raise typer.BadParameter("name what is to change: see `streamward cameras set --help`")
     password = read_password(user, password_file)
+    from streamward.cli.camera_names import camera_id
     from streamward.cli.connect import connect
     from streamward.cli.link import place
     from streamward.model.secret import Secret
@@ -157,9 +190,15 @@ def change(
         "do_not_process": None if process is None else not process,
     }
     message = ChangeCamera(**{name: value for name, value in given.items() if value is not None}, **aspects)
-    link, path = connect(), place("v1", "cameras", camera)
+    link = connect()
+    path = place("v1", "cameras", camera_id(link, camera))
     etag = if_match or link.get(path, CameraDetails).etag or "*"
-    _print(link.patch(path, message, CameraDetails, etag=etag), as_json=as_json)
+    changed = link.patch(path, message, CameraDetails, etag=etag)
+    _print(changed, as_json=as_json)
+    if message.detector and (problem := _detector_problem(link, path, message.detector)) is not None:
+        from streamward.cli import output
+
+        output.warn(problem)
 
 
 @app.command()
@@ -167,11 +206,13 @@ def remove(camera: CameraUuid, *, yes: Yes = False, as_json: AsJson = False) -> 
     """Remove a camera and its credential for good."""
     confirm(f"remove camera {camera} and its credential?", is_sure=yes)
     from streamward.cli import output
+    from streamward.cli.camera_names import camera_id
     from streamward.cli.connect import connect
     from streamward.cli.link import place
     from streamward.protocol.cameras import CameraDetails, CameraRemoved
 
-    link, path = connect(), place("v1", "cameras", camera)
+    link = connect()
+    path = place("v1", "cameras", camera_id(link, camera))
     removed = link.delete(path, CameraRemoved, etag=link.get(path, CameraDetails).etag).body
     if as_json:
         output.print_json(removed)
@@ -183,11 +224,13 @@ def remove(camera: CameraUuid, *, yes: Yes = False, as_json: AsJson = False) -> 
 def why(camera: CameraUuid, *, as_json: AsJson = False) -> None:
     """Say why a camera does not run."""
     from streamward.cli import output
+    from streamward.cli.camera_names import camera_id
     from streamward.cli.connect import connect
     from streamward.cli.link import place
     from streamward.protocol.why import CameraWhy
 
-    told = connect().get(place("v1", "cameras", camera, "why"), CameraWhy).body
+    link = connect()
+    told = link.get(place("v1", "cameras", camera_id(link, camera), "why"), CameraWhy).body
     if as_json:
         output.print_json(told)
         return
@@ -197,6 +240,43 @@ def why(camera: CameraUuid, *, as_json: AsJson = False) -> None:
     if told.owner_id is not None:
         until = output.cell(told.expires_at)
         print(f"  held by {output.cell(told.owner_id)} in generation {told.version} until {until}")
+
+
+@app.command()
+def retry(camera: CameraUuid, *, as_json: AsJson = False) -> None:
+    """Let a camera's login be tried once more that was refused too often."""
+    from streamward.cli import output
+    from streamward.cli.camera_names import camera_id
+    from streamward.cli.connect import connect
+    from streamward.cli.link import place
+    from streamward.protocol.logins import LoginRetried
+
+    link = connect()
+    retried = link.post(place("v1", "cameras", camera_id(link, camera), "retry"), None, LoginRetried).body
+    if as_json:
+        output.print_json(retried)
+    elif retried.was_parked:
+        print(f"the login of {retried.camera_uuid} is tried once more within seconds")
+    else:
+        print(f"the login of {retried.camera_uuid} is not parked: `streamward cameras why` tells why it does not run")
+
+
+def _detector_problem(link: Any, path: str, detector: str) -> str | None:
+    """Why the camera's runner cannot load a detector that was just set; None: it loads, or no report came in time."""
+    from streamward.leases.why import ReasonCode
+    from streamward.protocol.why import CameraWhy
+
+    has_stopped, ends_at = False, time.monotonic() + _LOADED_WITHIN
+    while time.monotonic() < ends_at:
+        told = link.get(f"{path}/why", CameraWhy).body
+        for reason in told.reasons:
+            if reason.code is ReasonCode.DETECTOR_UNUSABLE and detector in reason.detail:
+                return str(reason.detail)
+        if told.owner_id is None or (has_stopped and told.running):
+            return None
+        has_stopped = has_stopped or not told.running
+        time.sleep(_ASK_EVERY)
+    return None
 
 
 def _aspects(
@@ -218,6 +298,15 @@ def _aspects(
     return aspects
 
 
+def _pinned(fingerprint: str | None) -> dict[str, Any]:
+    if fingerprint is None:
+        return {}
+    if fingerprint != "none" and not _FINGERPRINT.fullmatch(fingerprint):
+        detail = "must be none or a SHA-256 fingerprint: 64 hexadecimal digits, with or without colons"
+        raise typer.BadParameter(detail, param_hint="--tls-fingerprint")
+    return {"tls_fingerprint": None if fingerprint == "none" else fingerprint}
+
+
 def _mode(word: str) -> DecodeMode | None:
     if word != "none" and word not in set(DecodeMode):
         raise typer.BadParameter(f"must be none or one of {', '.join(DecodeMode)}", param_hint="--decode")
@@ -233,10 +322,12 @@ def _print(answer: Any, *, as_json: bool) -> None:
     camera = answer.body
     output.print_facts([
         ("camera", camera.camera_uuid),
+        ("name", camera.name or None),
         ("site", camera.site_id),
         ("tenant", camera.tenant_id),
         ("source", camera.rtsp_url),
         ("credential", f"version {camera.credential_version}" if camera.credential_version else None),
+        ("certificate", camera.tls_fingerprint and f"SHA-256 {camera.tls_fingerprint}"),
         ("enabled", camera.enabled),
         ("do not process", camera.do_not_process),
         ("detector", camera.detector or "the default one"),

@@ -11,12 +11,14 @@ from typing import Annotated
 import typer
 
 from streamward import __version__
+from streamward.cli import readiness
 from streamward.model.secret import Secret
 
 
 def run(
     *,
     demo: Annotated[bool, typer.Option("--demo", help="Add a small fleet to try things on.")] = False,
+    ready_fd: readiness.ReadyFd = None,
 ) -> None:
     """Serve the control plane: leases, dial budgets, runners."""
     import asyncio
@@ -24,14 +26,19 @@ def run(
     import uvloop
 
     from streamward.control.app import serve
+    from streamward.protocol.readiness import ControlReady
+    from streamward.runtime import core_dumps
     from streamward.settings import load
 
     settings = load()
+    if not settings.core_dumps:
+        core_dumps.forbid()
 
-    def announce(*, address: str, database: str, code: Secret | None) -> None:
-        print(_welcome(address, database=database, data=str(settings.data), with_demo=demo), flush=True)
-        if code is not None:
-            print(_first_sign_in(address, code), flush=True)
+    def announce(ready: ControlReady, *, database: str) -> None:
+        print(_welcome(ready.url, database=database, data=str(settings.data), with_demo=demo), flush=True)
+        if ready.code is not None:
+            print(_first_sign_in(ready.url, ready.code.secret), flush=True)
+        readiness.report(ready_fd, ready)
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(serve(settings, with_demo=demo, announce=announce))

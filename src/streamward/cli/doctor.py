@@ -27,7 +27,7 @@ def run(*, as_json: AsJson = False) -> None:
 
 def examine() -> list[Any]:
     """Every finding; settings that cannot be read leave nothing else to look at."""
-    from streamward.cli.checks import database, files, hardware, network
+    from streamward.cli.checks import database, files, hardware, network, runner
     from streamward.cli.checks.finding import failed, ok
     from streamward.settings import SettingsRefused, find
     from streamward.settings.sources import DEFAULT
@@ -48,6 +48,8 @@ def examine() -> list[Any]:
         network.broker,
         network.redis,
         network.port,
+        runner.identity,
+        runner.bus,
         network.control,
         hardware.decoding,
     ]

@@ -9,7 +9,7 @@ import typer
 
 Cameras = Annotated[int, typer.Option(min=1, max=256, help="Simulated cameras.")]
 Runners = Annotated[int, typer.Option(min=2, max=26, help="Runners, each with room for twice as many cameras.")]
-Ttl = Annotated[float, typer.Option(min=4, max=60, help="Seconds that a lease lasts.")]
+Ttl = Annotated[float, typer.Option(min=3, max=60, help="Seconds that a lease lasts.")]
 RenewEvery = Annotated[float, typer.Option(min=0.5, help="Seconds between two renewals.")]
 Seed = Annotated[int | None, typer.Option(min=0, help="Of the random moments; a fresh one if not given.")]
 Database = Annotated[

@@ -30,7 +30,7 @@ def _events() -> None:
 @app.command()
 def tail(
     *,
-    camera: Annotated[str | None, typer.Option(help="Of this camera only.")] = None,
+    camera: Annotated[str | None, typer.Option(help="Of this camera only, by its id or name.")] = None,
     kind: Annotated[EventKind | None, typer.Option(help="Of this kind only.")] = None,
     after: Annotated[
         int | None, typer.Option(min=0, help="Begin after this id; 0: with the first that is kept. Else from now on.")
@@ -40,11 +40,14 @@ def tail(
 ) -> None:
     """Follow detections, alerts, closed batches and zones; goes on where it was when the control plane was away."""
     from streamward.cli import output
+    from streamward.cli.camera_names import camera_id
     from streamward.cli.connect import connect
     from streamward.cli.tail import Tail
 
-    query = {"camera_uuid": camera, "kind": None if kind is None else kind.value}
-    events = Tail(connect(), query, say=output.warn, after=after).follow()
+    link = connect()
+    found = None if camera is None else camera_id(link, camera)
+    query = {"camera_uuid": found, "kind": None if kind is None else kind.value}
+    events = Tail(link, query, say=output.warn, after=after).follow()
     for event in itertools.islice(events, limit):
         if as_json:
             output.print_json({"id": event.id, "event": event.name, "data": event.data})

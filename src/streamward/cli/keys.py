@@ -2,11 +2,12 @@
 
 import sys
 from datetime import UTC, datetime, timedelta
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
-from streamward.cli.options import AsJson, group
+from streamward.cli.options import AsJson, Yes, confirm, group
 
 app = group("Shows and changes the keys that sign tokens and those that seal camera credentials.")
 
@@ -51,15 +52,38 @@ def rotate_signing(
 
     if to_stage and to_activate:
         raise typer.BadParameter("name either --stage or --activate")
-    path = load().key_file
+    settings = load()
+    path = settings.key_file
     before = load_keyring(path)
     if to_activate:
         after = activate(before)
     else:
         after = (stage if to_stage else rotate)(before, new_key(made_at=datetime.now(UTC)))
     save_keyring(path, after)
+    if not to_stage:
+        _record_signing(settings)
     dropped = [key.kid for key in before.keys if after.find(key.kid) is None]
     _show([(key.kid, use, key.made_at) for key, use in after.uses()], dropped=dropped, as_json=as_json)
+
+
+@app.command()
+def adopt(*, yes: Yes = False, as_json: AsJson = False) -> None:
+    """Let the keys of this host be those that every control plane of its database needs.
+
+    For an installation whose keys are lost. Tokens and camera credentials of the keys before have to be made anew.
+    """
+    confirm("let this host's keys take the place of those that the database knows?", is_sure=yes)
+    import asyncio
+    import json
+
+    from streamward.control.app import adopt_keys
+    from streamward.settings import load
+
+    adopted = asyncio.run(adopt_keys(load()))
+    if as_json:
+        print(json.dumps({str(kind): key_id for kind, key_id in adopted.items()}))
+    else:
+        print("\n".join(f"{kind} key {key_id} counts from now on" for kind, key_id in adopted.items()))
 
 
 @app.command("list")
@@ -70,6 +94,24 @@ def list_keys(*, as_json: AsJson = False) -> None:
 
     ring = load_keyring(load().key_file)
     _show([(key.kid, use, key.made_at) for key, use in ring.uses()], as_json=as_json)
+
+
+def _record_signing(settings: Any) -> None:
+    """Control planes that start from now on need the new key; a database that is not there yet learns it from them."""
+    if (
+        settings.database_url.startswith("sqlite:///")
+        and not Path(settings.database_url.removeprefix("sqlite:///")).exists()
+    ):
+        return
+    import asyncio
+
+    from streamward.cli.output import warn
+    from streamward.control.app import DatabaseSilent, record_signing_key
+
+    try:
+        asyncio.run(record_signing_key(settings))
+    except DatabaseSilent as err:
+        warn(f"{err}; the key was changed, but not recorded: run `streamward keys adopt` once the database answers")
 
 
 def _show(keys: list[tuple[str, str, datetime | None]], *, dropped: list[str] | None = None, as_json: bool) -> None:

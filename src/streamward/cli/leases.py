@@ -10,7 +10,7 @@ from streamward.leases.lease import SessionState
 
 app = group("Lists who has which camera, and takes back leases that have run out.")
 
-Camera = Annotated[str, typer.Argument(metavar="CAMERA", help="The camera's id.")]
+Camera = Annotated[str, typer.Argument(metavar="CAMERA", help="The camera's id or name.")]
 
 
 @app.command("list")
@@ -50,11 +50,13 @@ def list_leases(
 def show(camera: Camera, *, as_json: AsJson = False) -> None:
     """Show who has a camera, and who had it before."""
     from streamward.cli import output
+    from streamward.cli.camera_names import camera_id
     from streamward.cli.connect import connect
     from streamward.cli.link import place
     from streamward.protocol.lease_listing import LeaseDetails
 
-    lease = connect().get(place("v1", "leases", camera), LeaseDetails).body
+    link = connect()
+    lease = link.get(place("v1", "leases", camera_id(link, camera)), LeaseDetails).body
     if as_json:
         output.print_json(lease)
         return
@@ -94,6 +96,7 @@ def reclaim(
 ) -> None:
     """Take an expired lease from its owner before its soft window ends."""
     from streamward.cli import output
+    from streamward.cli.camera_names import camera_id
     from streamward.cli.connect import connect
     from streamward.cli.failure import CommandFailed
     from streamward.cli.link import place
@@ -101,11 +104,12 @@ def reclaim(
     from streamward.protocol.why import CameraWhy
 
     link = connect()
+    found = camera_id(link, camera)
     if generation is None:
-        generation = link.get(place("v1", "cameras", camera, "why"), CameraWhy).body.version
+        generation = link.get(place("v1", "cameras", found, "why"), CameraWhy).body.version
     if generation is None:
         raise CommandFailed(f"nobody holds camera {camera}: there is nothing to reclaim")
-    message = ReclaimCamera(camera_uuid=camera, version=generation)
+    message = ReclaimCamera(camera_uuid=found, version=generation)
     released = link.post(place("v1", "leases", "reclaim"), message, CamerasReleased).body
     if as_json:
         output.print_json(released)

@@ -1,9 +1,10 @@
 """`streamward login`, `enrol`, `logout` and `whoami`: how this host becomes known to a control plane."""
 
+import socket
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -64,22 +65,41 @@ def logout() -> None:
 def whoami(*, as_json: AsJson = False) -> None:
     """Show as whom commands of this host speak."""
     from streamward.cli import output
-    from streamward.cli.bearer import given
+    from streamward.cli.bearer import bearer, claims, origin
     from streamward.cli.connect import connect
+    from streamward.cli.link import place
+    from streamward.protocol.cameras import CameraPage
+    from streamward.runtime.clock import SystemClock
     from streamward.settings import load
 
     settings = load()
-    told = given(settings, connect(settings))
+    link = connect(settings)
+    said = claims(bearer(settings, link))
+    link.get(place("v1", "cameras"), CameraPage, {"limit": 1})  # a token that is not accepted is nobody's
+    facts = {
+        "subject": said.sub,
+        "role": str(said.role),
+        "tenant": said.tenant or "all",
+        "by": origin(settings),
+        "control plane": link.url,
+        "incarnation": said.inc,
+        "expires in": f"{max(0, said.exp - int(SystemClock().wall().timestamp()))} s",
+    }
     if as_json:
-        output.print_json(_public(told))
+        output.print_json(facts)
         return
-    output.print_facts(list(_public(told).items()))
+    output.print_facts(list(facts.items()))
 
 
 def _redeem(url: str, code: str | None, *, path: Path, as_json: bool) -> None:
-    """The key is on disk before the code is used: whatever is cut, the same command ends it."""
+    """The key is on disk before the code is used: whatever is cut, the same command ends it.
+
+    If the control plane refuses the code, or is not reached, the code was not used, and a key that was made for it is
+    deleted. It stays if the answer was lost.
+    """
     from streamward.cli import output
     from streamward.cli.connect import link_to
+    from streamward.cli.failure import CommandFailed, ExitCode
     from streamward.cli.link import place
     from streamward.drivers.key_pair import KeyPair, StoredIdentity
     from streamward.model.secret import Secret
@@ -88,12 +108,18 @@ def _redeem(url: str, code: str | None, *, path: Path, as_json: bool) -> None:
 
     shown = Secret(code if code is not None else _asked())
     pending = path.with_name(f"{path.name}.pending")
-    stored = StoredIdentity.load(pending) if pending.exists() else StoredIdentity(url=url, pair=KeyPair.new())
-    if stored.url != url:
+    stored = StoredIdentity.load(pending) if pending.exists() else None
+    is_new = stored is None or stored.url != url
+    if stored is None or is_new:
         stored = StoredIdentity(url=url, pair=KeyPair.new())
     stored.save(pending)
     message = RedeemCode(code=ClearText(shown), public_key=stored.pair.public_key)
-    known = link_to(url).post_openly(place("v1", "identities"), message, IdentityDetails).body
+    try:
+        known = link_to(url).post_openly(place("v1", "identities"), message, IdentityDetails).body
+    except CommandFailed as err:
+        if is_new and (err.exit_code is ExitCode.NOT_ALLOWED or _was_not_sent(err)):
+            pending.unlink()
+        raise
     replace(stored, role=known.role).save(path)
     pending.unlink()
     if as_json:
@@ -103,18 +129,13 @@ def _redeem(url: str, code: str | None, *, path: Path, as_json: bool) -> None:
     print(f"signed in at {url} as {known.subject}, {known.role} of {whose}; the key is in {path}")
 
 
+def _was_not_sent(err: BaseException) -> bool:
+    """Whether no connection was made, so that nothing can have reached the control plane."""
+    return isinstance(err.__cause__, ConnectionRefusedError | socket.gaierror)
+
+
 def _asked() -> str:
     if not sys.stdin.isatty():
         return sys.stdin.readline().strip()
     answer: str = typer.prompt("One-time code", hide_input=True, err=True)
     return answer
-
-
-def _public(told: Any) -> dict[str, Any]:
-    return {
-        "subject": told.subject,
-        "role": str(told.role),
-        "tenant": told.tenant_id or "all",
-        "incarnation": told.incarnation,
-        "expires in": f"{told.expires_in} s",
-    }

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from streamward.cli import readiness
 from streamward.cli.password import read_password
 from streamward.model.secret import Secret
 from streamward.model.source_url import Credential
@@ -50,6 +51,7 @@ def run(
         int, typer.Option(min=0, max=600, help="Seconds in which nothing is there, before things come.")
     ] = 0,
     prompt: Annotated[bool, typer.Option(help="Send new clients everything since the latest keyframe.")] = True,
+    ready_fd: readiness.ReadyFd = None,
 ) -> None:
     """Serve simulated cameras over RTSP, with moving objects whose true boxes are known."""
     import asyncio
@@ -58,6 +60,7 @@ def run(
     from streamward.nvr.app import load_tls, serve
     from streamward.nvr.scene import Picture
     from streamward.nvr.spec import Access, NvrSpec, clip_cameras, number_cameras
+    from streamward.protocol.readiness import NvrReady
     from streamward.settings import load
 
     count = (0 if clip else 12) if cameras is None else cameras
@@ -85,12 +88,13 @@ def run(
         access=Access(credential=credential, max_sessions=max_sessions),
         is_prompt=prompt,
     )
-    asyncio.run(serve(spec, control_port=control_port, announce=_announce, progress=_progress))
 
+    def announce(ready: NvrReady) -> None:
+        print("Simulated cameras:", "", *(f"  {url}" for url in ready.camera_urls), sep="\n")
+        print("", f"  control API  {ready.control_url}", "", "Ctrl-C stops it.", sep="\n", flush=True)
+        readiness.report(ready_fd, ready)
 
-def _announce(urls: list[str], control: str) -> None:
-    print("Simulated cameras:", "", *(f"  {url}" for url in urls), sep="\n")
-    print("", f"  control API  {control}", "", "Ctrl-C stops it.", sep="\n", flush=True)
+    asyncio.run(serve(spec, control_port=control_port, announce=announce, progress=_progress))
 
 
 def _progress(what: str) -> None:

@@ -31,7 +31,8 @@ def print_tagged(message: Any, etag: str | None) -> None:
     """One thing that can be changed, for programs: with its ETag."""
     import msgspec
 
-    print_json({**msgspec.structs.asdict(message), "etag": etag})
+    fields = {name: value for name, value in msgspec.structs.asdict(message).items() if value is not msgspec.UNSET}
+    print_json({**fields, "etag": etag})
 
 
 def print_lines(messages: Iterable[Any]) -> None:

@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from streamward.model.detection import OTHERS
+
 Zones = Annotated[
     str | None,
     typer.Option(
@@ -22,8 +24,6 @@ Threshold = Annotated[
 DetectEvery = Annotated[
     int | None, typer.Option(metavar="N", min=0, max=1000, help="Look at one of N pictures only; 0: at each.")
 ]
-
-_OTHERS = "*"  # as `vision.sight` has it, which would load what looks at pictures
 
 
 def seeing(zones: str | None, threshold: list[str] | None, detect_every: int | None) -> dict[str, Any]:
@@ -47,8 +47,8 @@ def check_one_reader(zones: str | None, password_file: Path | None) -> None:
 def in_words(camera: Any) -> list[tuple[str, object]]:
     """As facts of a camera."""
     every_n = camera.detect_every_n_frames or 1
-    thresholds = sorted(camera.thresholds.items(), key=lambda each: (each[0] == _OTHERS, each[0]))
-    told = [f"{'all others' if label == _OTHERS else label} {number:g}" for label, number in thresholds]
+    thresholds = sorted(camera.thresholds.items(), key=lambda each: (each[0] == OTHERS, each[0]))
+    told = [f"{'all others' if label == OTHERS else label} {number:g}" for label, number in thresholds]
     return [
         ("looked at", "each picture" if every_n == 1 else f"one of {every_n} pictures"),
         ("zones", [_told(zone) for zone in camera.zones] or "everywhere"),

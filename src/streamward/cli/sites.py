@@ -1,6 +1,7 @@
 """`streamward sites`: dial budgets, lease policies, and which addresses cameras may have."""
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -14,6 +15,7 @@ class Policy(StrEnum):
     """How long a runner's silence is borne."""
 
     FAST = "fast"
+    FASTER = "faster"
     STICKY = "sticky"
     TASK = "task"
     RUNNER = "runner"  # the runner's own
@@ -26,6 +28,13 @@ Rate = Annotated[float | None, typer.Option(min=0.001, max=1_000_000, help="Firs
 Allow = Annotated[list[str] | None, typer.Option(help="A network that cameras may be in; repeat; none: no list.")]
 Deny = Annotated[list[str] | None, typer.Option(help="A network that they may not be in; repeat; none: no list.")]
 Kind = Annotated[list[str] | None, typer.Option(help="Sources beside RTSP: device, file; repeat; none: no list.")]
+
+TlsCa = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE", help="The CAs of its rtsps cameras' certificates, in PEM; none: those of each runner's host."
+    ),
+]
 
 
 @app.command("list")
@@ -102,6 +111,7 @@ def add(
     allow: Allow = None,
     deny: Deny = None,
     kind: Kind = None,
+    tls_ca: TlsCa = None,
     as_json: AsJson = False,
 ) -> None:
     """Add a site."""
@@ -110,7 +120,7 @@ def add(
     from streamward.protocol.sites import CreateSite, SiteDetails, SourceRules
 
     rules = _rules(SourceRules(), allow=allow, deny=deny, kind=kind)
-    given = _given(policy=policy, dials=dials, rate=rate)
+    given = _given(policy=policy, dials=dials, rate=rate) | _authorities(tls_ca)
     message = CreateSite(site_id=site, tenant_id=tenant, sources=rules, **given)
     _print(connect().post(place("v1", "sites"), message, SiteDetails), as_json=as_json)
 
@@ -125,11 +135,12 @@ def change(
     allow: Allow = None,
     deny: Deny = None,
     kind: Kind = None,
+    tls_ca: TlsCa = None,
     if_match: IfMatch = None,
     as_json: AsJson = False,
 ) -> None:
     """Change a site, and leave alone what is not named; a list replaces the one that was."""
-    if not (policy or dials or rate or allow or deny or kind):
+    if not (policy or dials or rate or allow or deny or kind or tls_ca):
         raise typer.BadParameter("name what is to change: see `streamward sites set --help`")
     from streamward.cli.connect import connect
     from streamward.cli.link import place
@@ -137,7 +148,7 @@ def change(
 
     link, path = connect(), place("v1", "sites", site)
     before = link.get(path, SiteDetails)
-    given = _given(policy=policy, dials=dials, rate=rate)
+    given = _given(policy=policy, dials=dials, rate=rate) | _authorities(tls_ca)
     if allow or deny or kind:
         given["sources"] = _rules(before.body.sources, allow=allow, deny=deny, kind=kind)
     changed = link.patch(path, ChangeSite(**given), SiteDetails, etag=if_match or before.etag or "*")
@@ -173,6 +184,25 @@ def _given(*, policy: Policy | None, dials: int | None, rate: float | None) -> d
     return named if policy is None else {**named, "policy": None if policy is Policy.RUNNER else policy.value}
 
 
+def _authorities(file: str | None) -> dict[str, Any]:
+    if file is None or file == "none":
+        return {} if file is None else {"tls_ca": None}
+    from streamward.model.certificates import LARGEST_PEM, check_authorities
+
+    try:
+        with Path(file).open(encoding="ascii", errors="replace") as opened:
+            pem = opened.read(LARGEST_PEM + 1)
+        if len(pem) > LARGEST_PEM:
+            raise typer.BadParameter(f"{file} has more than {LARGEST_PEM >> 10} KiB", param_hint="--tls-ca")
+        check_authorities(pem)
+    except OSError as err:
+        why = (err.strerror or "unknown").lower()
+        raise typer.BadParameter(f"{file} cannot be read ({why})", param_hint="--tls-ca") from None
+    except ValueError as err:
+        raise typer.BadParameter(f"{file}: {err}", param_hint="--tls-ca") from None
+    return {"tls_ca": pem}
+
+
 def _rules(known: Any, **lists: list[str] | None) -> Any:
     """The rules with those lists replaced that were named."""
     import msgspec
@@ -198,6 +228,10 @@ def _print(answer: Any, *, as_json: bool, budget: Any = None) -> None:
         ("allowed networks", site.sources.allow or "all but loopback, link-local and the like"),
         ("denied networks", site.sources.deny),
         ("sources", ["rtsp", "rtsps", *site.sources.kinds]),
+        ("CA of cameras", "given" if site.tls_ca else "those of each runner's host"),
+        ("limit of networks", site.limits.allow or "all but loopback, link-local and the like"),
+        ("limit of denied networks", site.limits.deny),
+        ("limit of sources", ["rtsp", "rtsps", *site.limits.kinds]),
     ]
     if budget is not None:
         facts += [("tokens left", budget.tokens), ("dials under way", budget.in_flight)]

@@ -1,5 +1,7 @@
 """`streamward tenants`: whose cameras there are."""
 
+import time
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -9,6 +11,8 @@ from streamward.cli.options import AsJson, IfMatch, Yes, confirm, group
 
 app = group("Lists, adds, renames and removes tenants, and says when their batches close.")
 app.command("batching")(change_batching)
+
+_ASK_EVERY = 0.5  # seconds
 
 TenantName = Annotated[str, typer.Argument(metavar="TENANT", help="The tenant's id.")]
 Title = Annotated[str, typer.Option("--name", help="Its name, as people read it.")]
@@ -21,16 +25,22 @@ def list_tenants(*, as_json: AsJson = False) -> None:
     from streamward.cli.connect import connect
     from streamward.cli.link import place
     from streamward.protocol.fields import LARGEST_PAGE
-    from streamward.protocol.tenants import TenantPage
+    from streamward.protocol.tenants import TenantDeletionList, TenantPage
 
-    pages = connect().pages(place("v1", "tenants"), TenantPage, {"limit": LARGEST_PAGE})
+    link = connect()
+    pages = link.pages(place("v1", "tenants"), TenantPage, {"limit": LARGEST_PAGE})
     found = output.counted((tenant for page in pages for tenant in page.items), "tenants")
     if as_json:
         output.print_lines(found)
+        output.print_lines(link.get(place("v1", "tenant-deletions"), TenantDeletionList).body.items)
         return
-    rows = [(each.tenant_id, each.name, each.updated_at) for each in found]
+    rows: list[tuple[str, str, str, datetime]] = [
+        (each.tenant_id, each.name, each.state, each.updated_at) for each in found
+    ]
+    deletions = link.get(place("v1", "tenant-deletions"), TenantDeletionList).body.items
+    rows += [(each.tenant_id, "", f"deleting ({each.waiting_for})", each.requested_at) for each in deletions]
     if rows:
-        output.print_table(("TENANT", "NAME", "CHANGED"), rows)
+        output.print_table(("TENANT", "NAME", "STATE", "CHANGED"), sorted(rows))
     else:
         output.say("no tenants yet: add one with `streamward tenants add TENANT`")
 
@@ -75,20 +85,72 @@ def change(
 
 
 @app.command()
-def remove(tenant: TenantName, *, yes: Yes = False, as_json: AsJson = False) -> None:
-    """Remove a tenant that has no sites left."""
-    confirm(f"remove tenant {tenant}?", is_sure=yes)
+def remove(
+    tenant: TenantName,
+    *,
+    yes: Yes = False,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until all of its data is deleted.")] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Delete a tenant that has no sites left, and all of its data."""
+    confirm(f"delete tenant {tenant} and all of its data?", is_sure=yes)
     from streamward.cli import output
     from streamward.cli.connect import connect
     from streamward.cli.link import place
-    from streamward.protocol.tenants import TenantDetails, TenantRemoved
+    from streamward.protocol.tenants import TenantDeletionDetails, TenantDetails
 
     link, path = connect(), place("v1", "tenants", tenant)
-    removed = link.delete(path, TenantRemoved, etag=link.get(path, TenantDetails).etag).body
+    found = link.delete(path, TenantDeletionDetails, etag=link.get(path, TenantDetails).etag).body
+    shown = None
+    while wait and found.state == "deleting":
+        if not as_json and (sentence := _progress(found)) != shown:
+            output.say(sentence)
+            shown = sentence
+        time.sleep(_ASK_EVERY)
+        found = link.get(place("v1", "tenants", tenant, "deletion"), TenantDeletionDetails).body
     if as_json:
-        output.print_json(removed)
+        output.print_json(found)
     else:
-        print(f"removed {removed.tenant_id}")
+        print(_progress(found))
+
+
+@app.command()
+def deletion(tenant: TenantName, *, as_json: AsJson = False) -> None:
+    """Show how far the deletion of a tenant is."""
+    from streamward.cli import output
+    from streamward.cli.connect import connect
+    from streamward.cli.link import place
+    from streamward.protocol.tenants import TenantDeletionDetails
+
+    found = connect().get(place("v1", "tenants", tenant, "deletion"), TenantDeletionDetails).body
+    if as_json:
+        output.print_json(found)
+        return
+    output.print_facts([
+        ("tenant", found.tenant_id),
+        ("internal id", found.tenant_key),
+        ("state", found.state),
+        ("waiting for", found.waiting_for),
+        ("requested", found.requested_at),
+        ("finished", found.finished_at),
+        ("rows left", found.rows_left),
+        *((f"deleted {kind}", count) for kind, count in found.removed.items()),
+    ])
+
+
+def _progress(deletion: Any) -> str:
+    """How far a deletion is, in a sentence."""
+    removed = sum(deletion.removed.values())
+    begun = f"deleting {deletion.tenant_id}: {removed} rows deleted"
+    match deletion.waiting_for:
+        case "rows":
+            return f"{begun}, {deletion.rows_left} left"
+        case "payloads":
+            return f"{begun}; waiting for a batcher to delete payloads and open batches"
+        case "name":
+            return f"{begun}; nothing is left, and its name is held for a few seconds"
+        case _:
+            return f"deleted {deletion.tenant_id} and all of its data: {removed} rows"
 
 
 def _print(answer: Any, *, as_json: bool) -> None:

@@ -57,7 +57,8 @@ def export_cameras(
     *,
     form: Form = None,
     to: Annotated[
-        Path | None, typer.Option("--output", metavar="FILE", help="Write it there; else to standard output.")
+        Path | None,
+        typer.Option("--output", "--out", "-o", metavar="FILE", help="Write it there; else to standard output."),
     ] = None,
     site: Annotated[str | None, typer.Option(help="Of this site only.")] = None,
     tenant: Annotated[str | None, typer.Option(help="Of this tenant only.")] = None,

@@ -7,8 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
+from streamward.cli import readiness
 from streamward.cli.failure import CommandFailed, ExitCode
 from streamward.model.errors import StreamwardError
+
+ENDED_WITHIN = 2.0  # seconds for what a detector started to die of SIGKILL
 
 
 class ConfigRefused(CommandFailed):
@@ -21,7 +24,11 @@ def run(
     *,
     config: Annotated[Path | None, typer.Option(help="File with the shard's config; 0600 if it holds secrets.")] = None,
     config_json: Annotated[str | None, typer.Option(help="The config itself; refused if it holds secrets.")] = None,
+    with_core_dumps: Annotated[
+        bool, typer.Option("--core-dumps", help="Allow core dumps and debuggers; both show camera passwords.")
+    ] = False,
     channel_fd: Annotated[int | None, typer.Option(hidden=True)] = None,
+    ready_fd: readiness.ReadyFd = None,
 ) -> None:
     """Watch a shard of cameras, detect, and publish what is seen.
 
@@ -30,15 +37,41 @@ def run(
     """
     import socket
 
+    from streamward.runtime import core_dumps, process_tree
+
+    if not with_core_dumps:
+        core_dumps.forbid()
     if channel_fd is None and (config is None) == (config_json is None):
         raise ConfigRefused("name a config: --config FILE, or --config-json TEXT if it holds no secrets")
 
+    from streamward.protocol.readiness import WorkerReady
+    from streamward.protocol.shards import ShardConfig
     from streamward.runner.worker_app import run_alone, run_managed
 
     if channel_fd is not None:
         sys.exit(_run(run_managed(socket.socket(fileno=channel_fd))))
     shard = _from_file(config) if config is not None else _from_text(config_json or "")
-    sys.exit(_run(run_alone(shard, announce=_announce)))
+
+    def announce(config: ShardConfig, ready: WorkerReady) -> None:
+        lines = [
+            f"Worker {config.shard_id} of runner {config.runner_id} watches {len(config.sources)} cameras",
+            "",
+            f"  state    {ready.url}/ready",
+            f"  metrics  {ready.url}/metrics",
+            f"  secret   in {ready.secret_file}, for POST /drain and /terminate",
+            "",
+            "Ctrl-C drains it.",
+        ]
+        print("\n".join(lines), flush=True)
+        readiness.report(ready_fd, ready)
+
+    process_tree.adopt_orphans()  # of a detector's own processes; below a runner its Manager does it
+    others = frozenset(process_tree.children())  # of whoever runs this in a process that has children already
+    try:
+        code = _run(run_alone(shard, announce=announce))
+    finally:
+        process_tree.end(process_tree.Children(but=lambda: others), within=ENDED_WITHIN)
+    sys.exit(code)
 
 
 def _run(worker: Coroutine[Any, Any, int]) -> int:
@@ -82,16 +115,3 @@ def _shard(content: bytes, name: str) -> Any:
         return codec.decode(content, ShardConfig)
     except codec.MalformedMessage as error:
         raise ConfigRefused(f"{name} is no shard's config: {error}") from error
-
-
-def _announce(config: Any, port: int, card: Path) -> None:
-    lines = [
-        f"Worker {config.shard_id} of runner {config.runner_id} watches {len(config.sources)} cameras",
-        "",
-        f"  state    http://127.0.0.1:{port}/ready",
-        f"  metrics  http://127.0.0.1:{port}/metrics",
-        f"  secret   in {card}, for POST /drain and /terminate",
-        "",
-        "Ctrl-C drains it.",
-    ]
-    print("\n".join(lines), flush=True)

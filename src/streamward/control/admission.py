@@ -10,7 +10,8 @@ No secret of theirs ever comes here, so none can get out.
 import base64
 import hashlib
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -19,16 +20,19 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from streamward.control import signed
 from streamward.control.clerk import Clerk
+from streamward.control.gate import Crowded, Gate
+from streamward.control.id_namespace import OF_ANOTHER, is_of_another
+from streamward.control.lookups import Lookups
 from streamward.control.tags import PreconditionFailed
 from streamward.control.tokens import DEFAULT_LIFETIME, TokenMint
 from streamward.leases.store import RunnerStore
 from streamward.model.camera import UNDATED
 from streamward.model.errors import StreamwardError
-from streamward.model.identity import SYSTEM, Author, Identity, Invitation, Role
+from streamward.model.identity import CLOCKS_APART, SYSTEM, Author, Identity, Invitation, Role
 from streamward.model.ids import Incarnation, RunnerId, TenantId
 from streamward.model.register import Edit, Edited, IdentityStore, Page, Redemption, Register
 from streamward.model.secret import Secret
-from streamward.model.tenant import check_own
+from streamward.model.tenant import check_own, is_tenant_key
 from streamward.protocol import codec
 from streamward.protocol.fields import ClearText
 from streamward.protocol.identities import (
@@ -43,7 +47,7 @@ from streamward.runtime.clock import Clock
 
 FIRST_ADMIN = "admin"
 FIRST_CODE_FOR = timedelta(hours=24)
-CLOCKS_APART = 60.0  # seconds by which the clocks of two hosts may differ
+REDEEMING = 4  # calls with one code at once
 ATTEMPTS = 5  # at an edit of what others change at the same moment
 _CODE_BYTES = 20
 _FIRST = "first-"  # how the ids of codes begin that a start told
@@ -55,6 +59,12 @@ CODE_REFUSED = Problem(
     reason="code-refused",
 )
 PEOPLE_ARE_ADMINS = Problem(title="Forbidden", status=403, detail="only an admin invites people", reason="wrong-role")
+TENANT_DIFFERS = Problem(
+    title="Unprocessable Content",
+    status=422,
+    detail="the message names another tenant than the token: name that one, or none",
+    reason="tenant-differs",
+)
 TENANT_UNKNOWN = Problem(
     title="Unprocessable Content", status=422, detail="there is no such tenant", reason="tenant-unknown"
 )
@@ -68,6 +78,17 @@ class AssertionRefused(StreamwardError):
 
     def __str__(self) -> str:
         return "no identity proves this: sign in again with a new one-time code"
+
+
+class TenantGone(StreamwardError):
+    """Somebody proved to be one of a tenant that was deleted."""
+
+    def __init__(self, subject: str) -> None:
+        super().__init__(subject)
+        self.subject = subject
+
+    def __str__(self) -> str:
+        return "the tenant that this identity belonged to was deleted"
 
 
 class ClocksApart(StreamwardError):
@@ -99,6 +120,10 @@ class Admission:
         self._clerk = clerk
         self._mint = mint
         self._clock = clock
+        self._gate = Gate()
+        self._redeeming: Counter[str] = Counter()  # by the hashes of codes
+        self._codes = Lookups[str](self._known_codes)
+        self._identities = Lookups[Identity](store.proving)
 
     async def invite(self, author: Author, message: CreateInvitation) -> InvitationMade | Problem:
         """Makes a code for somebody whom the author may invite."""
@@ -106,11 +131,13 @@ class Admission:
             return PEOPLE_ARE_ADMINS
         tenant_id = author.tenant_id or (None if message.tenant_id is None else TenantId(message.tenant_id))
         if message.tenant_id not in (None, tenant_id):
-            return TENANT_UNKNOWN
+            return TENANT_DIFFERS
         if tenant_id is not None and await self._store.find_tenant(tenant_id, scope=None) is None:
             return TENANT_UNKNOWN
         if message.role is Role.RUNNER:
             check_own(message.subject, scope=author.tenant_id)
+            if await is_of_another(self._store, message.subject, tenant_id):
+                return OF_ANOTHER
             if await self._serves_others(RunnerId(message.subject), tenant_id):
                 return RUNNER_TAKEN
         code = _new_code()
@@ -129,16 +156,26 @@ class Admission:
         return code
 
     async def redeem(self, code: Secret, public_key: str, *, address: str, request_id: str) -> Identity | Problem:
-        """The identity that a code gives to a key."""
-        known = await self._store.redeem(
-            Redemption(
-                code_hash=_hash(code),
-                identity_id=identity_name(_raw(public_key)),
-                public_key=public_key,
-                address=address,
-                request_id=request_id,
-            )
+        """The identity that a code gives to a key; codes that nobody ever had do not get to the gate."""
+        code_hash = _hash(code)
+        if await self._codes.find(code_hash) is None:
+            return CODE_REFUSED
+        redemption = Redemption(
+            code_hash=code_hash,
+            identity_id=identity_name(_raw(public_key)),
+            public_key=public_key,
+            address=address,
+            request_id=request_id,
         )
+        if self._redeeming[code_hash] >= REDEEMING:  # a code that was used must not fill the gate
+            raise Crowded
+        self._redeeming[code_hash] += 1
+        try:
+            async with self._gate.passed():
+                known = await self._store.redeem(redemption)
+        finally:
+            self._redeeming[code_hash] -= 1
+            self._redeeming += Counter()  # forgets what is 0
         if known is not None and (known.role, known.tenant_id) == (Role.ADMIN, None):
             await self._edit_as_read(self._first_ended, author=SYSTEM)  # it may stand in a log
         return CODE_REFUSED if known is None else known
@@ -155,6 +192,8 @@ class Admission:
         now = self._clock.wall()
         if abs(apart := said.iat - now.timestamp()) > CLOCKS_APART:
             raise ClocksApart(apart)
+        if is_tenant_key(identity.tenant_id):
+            raise TenantGone(identity.subject)
         if (identity.role is Role.RUNNER) != (said.inc is not None):
             raise AssertionRefused
         incarnation = None if said.inc is None else Incarnation(said.inc)
@@ -232,7 +271,7 @@ class Admission:
         """Whether a runner of that name belongs to somebody else, who would lose it."""
         known = await self._runner_identities(runner_id, scope=None)
         runner = await self._store.find_runner(runner_id)
-        tenants = {each.tenant_id for each in known}
+        tenants = {each.tenant_id for each in known if not is_tenant_key(each.tenant_id)}
         return bool((tenants | ({runner.tenant_id} if runner is not None else set())) - {tenant_id})
 
     async def _asserted(self, assertion: str) -> Identity:
@@ -241,10 +280,13 @@ class Admission:
             name = signed.key_name(assertion)
         except signed.NotSigned:
             raise AssertionRefused from None
-        identity = await self._store.find_identity(name, scope=None)
-        if identity is None or not identity.is_live:
+        identity = await self._identities.find(name)
+        if identity is None or not (identity.is_live or is_tenant_key(identity.tenant_id)):
             raise AssertionRefused
         return identity
+
+    async def _known_codes(self, code_hashes: Collection[str]) -> dict[str, str]:
+        return {each: each for each in await self._store.known_codes(code_hashes)}
 
 
 def _only(identity: Identity) -> Callable[[str], Ed25519PublicKey | None]:

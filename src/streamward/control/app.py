@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import logging
+import os
 import socket
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -17,28 +18,32 @@ from streamward.control.clerk import Clerk
 from streamward.control.heartbeats import HeartbeatWatch
 from streamward.control.keeper import ReclaimKeeper
 from streamward.control.key_watch import WatchedKeys
-from streamward.control.keys import make_key
+from streamward.control.keys import load_keyring, make_key
 from streamward.control.master_keys import MasterKeys
 from streamward.control.queues import QueueKeeper
+from streamward.control.refusals import CallRefused
 from streamward.control.relay import Outbox, Relay
 from streamward.control.server import HttpServer, listen
 from streamward.control.sole import sole_use
+from streamward.control.tenant_purger import TenantPurger
 from streamward.control.tls import Tls, TlsFiles
 from streamward.control.trust import Trust, trust
 from streamward.drivers.buses import open_bus
 from streamward.drivers.memory import MemoryDatabase, MemoryInsight, MemoryStore
 from streamward.drivers.sql.insight import SqlInsight
-from streamward.drivers.sql.migrate import Inspected, inspect
+from streamward.drivers.sql.migrate import Inspected, SchemaBehind, inspect, migrate, newest
 from streamward.drivers.sql.store import SqlStore
 from streamward.drivers.vault import AesVault
 from streamward.insight.database import Insight
 from streamward.insight.rules import Rules
 from streamward.leases.facts import RunnerHeard
 from streamward.leases.policy import BY_NAME, FAST, Policies
-from streamward.leases.store import Store, StoreUnavailable
+from streamward.leases.store import KeyKind, Store, StoreUnavailable
 from streamward.model.camera import without_credentials
 from streamward.model.errors import StreamwardError
 from streamward.model.secret import Secret
+from streamward.protocol.fields import ClearText
+from streamward.protocol.readiness import ControlReady
 from streamward.runtime import failpoints, log
 from streamward.runtime.bell import Bell
 from streamward.runtime.clock import Clock, SystemClock
@@ -47,6 +52,24 @@ from streamward.runtime.service import Service
 from streamward.settings import AmqpSettings, LeaseSettings, LogSettings, Settings, TlsSettings
 
 _SQLITE = "sqlite:///"
+
+
+class KeysForeign(StreamwardError):
+    """A host whose keys are not those of the other control planes of its database."""
+
+    def __init__(self, kind: KeyKind, *, recorded: str, folder: Path) -> None:
+        super().__init__(kind, recorded, folder)
+        self.kind = kind
+        self.recorded = recorded
+        self.folder = folder
+
+    def __str__(self) -> str:
+        return (
+            f"the control planes of this database share another {self.kind} key (id {self.recorded}) than those in "
+            f"{self.folder}: copy the folder `keys` of one of them to this host, with mode 0600. If their keys are "
+            "lost, `streamward keys adopt` lets these count instead; what was signed or sealed under the others "
+            "(tokens, camera credentials) has to be made anew"
+        )
 
 
 class FolderUnusable(StreamwardError):
@@ -73,25 +96,31 @@ class DatabaseSilent(StreamwardError):
         return f"the database {self.url} does not answer ({self.why}): see that it runs, or set STREAMWARD_DATABASE_URL"
 
 
+_COUNTED = (RunnerHeard, CallRefused)  # in the metrics; as lines they would be many
+
+
 class Announce(Protocol):
     """Tells a person that the process serves."""
 
-    def __call__(self, *, address: str, database: str, code: Secret | None) -> None: ...
+    def __call__(self, ready: ControlReady, *, database: str) -> None: ...
 
 
 async def serve(settings: Settings, *, with_demo: bool, announce: Announce) -> None:
     """Runs one control plane until it is told to stop."""
     _write_logs(settings.log)
     clock, bell, journal = SystemClock(), Bell(), Journal()
-    journal.subscribe(lambda fact: None if isinstance(fact, RunnerHeard) else log.log_fact(fact))  # one each second
+    journal.subscribe(lambda fact: None if isinstance(fact, _COUNTED) else log.log_fact(fact))
     tls = _tls(settings.tls)
     with _held(settings) as listener:
         vault = AesVault(_master_keys(settings).read)
         async with _opened(settings) as register:  # closed before it serves: that wipes SQLite's journal too
+            for kind in KeyKind:
+                await _agree_key(register, settings, kind)
             await credentials.seal_urls(register, vault)
         store = _store(settings, clock=clock, bell=bell)
         believed = trust(store, WatchedKeys(settings.key_file, clock=clock), clock=clock)
-        holdings = Holdings(store, _insight(store, settings.batch.rules), settings.batch.rules)
+        rules = settings.batch.rules
+        holdings = Holdings(store, _insight(store, rules), rules, settings.sources.limits)
         app = create_app(holdings, bell=bell, journal=journal, trust=believed, vault=vault, clock=clock)
         failpoints.arm(failpoints.parse(settings.failpoints))
         try:
@@ -103,14 +132,16 @@ async def serve(settings: Settings, *, with_demo: bool, announce: Announce) -> N
                 Service("reclaim", ReclaimKeeper(store, journal), journal=journal),
                 _relaying(settings, store, journal=journal, clock=clock),
                 Service("standing", believed.standing, journal=journal),
+                Service("refusals", app.state.refusals, journal=journal),
+                Service("tenant purger", TenantPurger(store, journal), journal=journal),
                 contextlib.nullcontext() if tls is None else tls.followed(journal),
             ):
                 gc.freeze()  # what was loaded lives as long as the process: looking through it stalls every call
-                announce(
-                    address=_address(listener, tls),
-                    database=without_credentials(settings.database_url),
-                    code=await _first_code(store, believed, clock=clock),
+                code = await _first_code(store, believed, clock=clock)
+                ready = ControlReady(
+                    pid=os.getpid(), url=_address(listener, tls), code=None if code is None else ClearText(code)
                 )
+                announce(ready, database=without_credentials(settings.database_url))
                 context = None if tls is None else tls.context
                 await HttpServer(app, on_stop=bell.close, tls=context).serve(sockets=[listener])
         finally:
@@ -131,16 +162,75 @@ async def rotate_keys(settings: Settings) -> credentials.Resealed:
     Keys in the environment are changed by whoever set them: then the first one there is the new one.
     """
     keys = _master_keys(settings)
-    if keys.is_file:
-        keys.add()
     async with _opened(settings) as register:
-        return await credentials.reseal(register, AesVault(keys.read))
+        await _agree_key(register, settings, KeyKind.MASTER)
+        if keys.is_file:
+            keys.add()
+        vault = AesVault(keys.read)
+        await register.record_key(KeyKind.MASTER, vault.key_ids[0])
+        return await credentials.reseal(register, vault)
+
+
+async def record_signing_key(settings: Settings) -> None:
+    """Tells the database which key signs from now on."""
+    async with _opened(settings) as register:
+        await register.record_key(KeyKind.SIGNING, _key_ids(settings, KeyKind.SIGNING)[0])
+
+
+async def adopt_keys(settings: Settings) -> dict[KeyKind, str]:
+    """Makes this host's keys those that every control plane of the database needs; returns their ids."""
+    with data_folder(settings.data):
+        make_key(settings.key_file)
+        _master_keys(settings).make()
+    async with _opened(settings) as register:
+        ids = {kind: _key_ids(settings, kind)[0] for kind in KeyKind}
+        for kind, key_id in ids.items():
+            await register.record_key(kind, key_id)
+        return ids
+
+
+async def foreign_keys(settings: Settings) -> KeysForeign | None:
+    """What keeps a control plane with this host's keys from starting; looks, and changes nothing."""
+    store = _store(settings, clock=SystemClock(), bell=Bell())
+    try:
+        for kind in KeyKind:
+            recorded = await store.find_key(kind)
+            if recorded is not None and recorded not in _key_ids(settings, kind):
+                return KeysForeign(kind, recorded=recorded, folder=settings.key_file.parent)
+    finally:
+        await store.close()
+    return None
+
+
+async def _agree_key(store: Store, settings: Settings, kind: KeyKind) -> None:
+    """Raises KeysForeign if this host has another key than the control planes that used the database before it."""
+    known = _key_ids(settings, kind)
+    recorded = await store.agree_key(kind, known[0])
+    if recorded not in known:
+        raise KeysForeign(kind, recorded=recorded, folder=settings.key_file.parent)
+
+
+def _key_ids(settings: Settings, kind: KeyKind) -> list[str]:
+    """This host's keys of one kind, the one that signs or seals first."""
+    if kind is KeyKind.SIGNING:
+        return [key.kid for key in load_keyring(settings.key_file).keys]
+    return AesVault(_master_keys(settings).read).key_ids
 
 
 async def examine(settings: Settings) -> Inspected:
     """How a SQL database stands to this program; looks, and changes nothing."""
     try:
         return await inspect(settings.database_url)
+    except StoreUnavailable as err:
+        raise _silent(settings, err) from err
+
+
+async def migrate_schema(settings: Settings) -> tuple[str | None, str]:
+    """Brings the database to the newest schema; returns the one before, or None if there was none, and the newest."""
+    try:
+        return await migrate(settings.database_url), newest()
+    except SchemaBehind:
+        raise
     except StoreUnavailable as err:
         raise _silent(settings, err) from err
 
@@ -235,6 +325,8 @@ async def _relaying(settings: Settings, outbox: Outbox, *, journal: Journal, clo
 async def _open(store: Store, settings: Settings) -> None:
     try:
         await store.open()
+    except SchemaBehind:
+        raise
     except StoreUnavailable as err:
         raise _silent(settings, err) from err
 

@@ -81,9 +81,14 @@ def problem(failed: NotEdited) -> Problem:
     match failed.why:
         case Hindrance.TAKEN:
             detail, reason = f"there is a {noun} of that id", f"{noun}-exists"
+        case Hindrance.NAME_TAKEN:
+            detail, reason = f"the tenant has another {noun} of that name", f"{noun}-name-taken"
         case Hindrance.IN_USE:
             detail = f"the {noun} has {_TENANTS[type(failed.edit.thing)]}: remove them first"
             reason = f"{noun}-in-use"
+        case Hindrance.DELETING:
+            detail = "a tenant of that name is being deleted: its data is still there (GET /v1/tenants/{id}/deletion)"
+            reason = "tenant-deleting"
         case Hindrance.NO_PLACE:
             place = _PLACES[type(failed.edit.thing)]
             return Problem(

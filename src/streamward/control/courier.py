@@ -34,6 +34,7 @@ class SourceCourier:
             detect_every_n_frames=camera.detect_every_n_frames,
             zones=seeing.shapes(camera.zones),
             thresholds=dict(camera.thresholds),
+            tls_fingerprint=camera.tls_fingerprint,
             site_id=camera.site_id,
             revision=camera.revision,
         )

@@ -14,6 +14,7 @@ import contextlib
 from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from datetime import datetime
 
 from streamward.insight.broadcasts import Broadcast, Broadcasts
 from streamward.model.errors import StreamwardError
@@ -42,11 +43,13 @@ class Interest:
     scope: TenantId | None  # the caller's tenant; None hears all
     camera_id: str | None = None
     kind: str | None = None
+    after: datetime | None = None  # what is older is of a deleted tenant that had this name
 
     def wants(self, told: Broadcast) -> bool:
         return (
             self.scope in (None, told.tenant_id)
             and self.kind in (None, told.kind)
+            and (self.after is None or told.at > self.after)
             and (self.camera_id is None or camera_of(told) == self.camera_id)
         )
 

@@ -1,5 +1,8 @@
 """Cameras brought in as a file: every line is judged before any is written, and then all are, or none.
 
+A line is about the camera of its `camera_uuid`, or else about that of its `name` in the tenant of the caller, or of the
+line's site. So a file without ids can be imported again and again, and changes nothing the second time.
+
 What is judged is the state that was read; if somebody changes one of the cameras before the writing, all is judged once
 more. Judging goes in small parts, between which other calls get their turn.
 """
@@ -18,7 +21,7 @@ from streamward.leases.store import CameraStore
 from streamward.model.camera import Camera, Site
 from streamward.model.errors import StreamwardError
 from streamward.model.identity import Author
-from streamward.model.ids import CameraId, SiteId
+from streamward.model.ids import CameraId, SiteId, TenantId
 from streamward.model.register import Edit, Hindrance, NotEdited, Register
 from streamward.protocol.camera_lines import Read
 from streamward.protocol.problem import LineFault, Problem
@@ -42,6 +45,9 @@ INCOMPLETE = Problem(
     detail="there is no such camera, and a new one needs site_id and rtsp_url",
     reason="incomplete",
 )
+NAME_TAKEN = Problem(
+    title="Conflict", status=409, detail="the tenant has another camera of that name", reason="camera-name-taken"
+)
 _TRIES = 2
 _PART = 25  # lines that are judged in one go: some milliseconds
 
@@ -53,7 +59,7 @@ class Judged:
     number: int
     before: Camera | None
     after: Camera
-    has_own_id: bool
+    is_id_new: bool  # and made up
 
     @property
     def outcome(self) -> ImportOutcome:
@@ -117,35 +123,37 @@ class Importer:
     async def _judge(self, author: Author, read: list[tuple[int, Read]]) -> Verdict:
         verdict = Verdict()
         known = await self._known(author, [line for _, line in read if isinstance(line, CameraLine)])
-        sites: dict[str, Site | None] = {}
-        first: dict[str, int] = {}  # where each id stands first
+        first: dict[object, int] = {}  # where each camera, and each name of a tenant, stands first
         for count, (number, line) in enumerate(read):
             if count % _PART == 0:
                 await asyncio.sleep(0)
             if not isinstance(line, CameraLine):
                 verdict.faults.append(_fault(number, None, problem_of(line)))
                 continue
-            chosen = _own_id(line)
-            before = None if chosen is None else known.get(chosen)
-            earlier = number if chosen is None else first.setdefault(chosen, number)
-            site = await self._site(author, _site_id(line, before), sites)
-            after = self._wanted(author, line, before=before, site=site) if earlier == number else _twice(earlier)
+            chosen, named = _own_id(line), known.named(author, line)
+            before = known.before(author, line)
+            about = [each for each in (chosen if before is None else before.camera_id, named) if each is not None]
+            earlier = min(first.setdefault(each, number) for each in about) if about else number
+            after = self._wanted(author, line, before=before, known=known) if earlier == number else _twice(earlier)
             if isinstance(after, Problem):
                 verdict.faults.append(_fault(number, chosen, after))
             else:
-                has_own_id = chosen is not None
-                verdict.done.append(Judged(number=number, before=before, after=after, has_own_id=has_own_id))
+                is_id_new = before is None and chosen is None
+                verdict.done.append(Judged(number=number, before=before, after=after, is_id_new=is_id_new))
         return verdict
 
-    def _wanted(
-        self, author: Author, line: CameraLine, *, before: Camera | None, site: Site | None
-    ) -> Camera | Problem:
+    def _wanted(self, author: Author, line: CameraLine, *, before: Camera | None, known: "_Known") -> Camera | Problem:
         """The camera that a line wants."""
+        site = known.sites.get(_site_id(line, before) or "")
         created = creation(line) if before is None else None
         if before is None and created is None:
             return INCOMPLETE
         if site is None or (before is not None and before.tenant_id != site.tenant_id):
             return SITE_UNKNOWN
+        named = known.named(author, line)
+        holder = None if named is None else known.by_name.get(named)
+        if holder is not None and holder != before:
+            return NAME_TAKEN
         try:
             if created is not None:
                 return self._registrar.described(author, site, created)
@@ -154,15 +162,47 @@ class Importer:
         except StreamwardError as err:
             return problem_of(err)
 
-    async def _known(self, author: Author, lines: list[CameraLine]) -> dict[str, Camera]:
-        named = {CameraId(chosen) for chosen in map(_own_id, lines) if chosen is not None}
-        found = await self._cameras.find_cameras(sorted(named), scope=author.tenant_id)
-        return {camera.camera_id: camera for camera in found}
+    async def _known(self, author: Author, lines: list[CameraLine]) -> "_Known":
+        """What there is of all that lines name; sites first, for an id says nothing of a tenant."""
+        ids = {CameraId(chosen) for chosen in map(_own_id, lines) if chosen is not None}
+        by_id = {each.camera_id: each for each in await self._cameras.find_cameras(sorted(ids), scope=author.tenant_id)}
+        places = {SiteId(line.site_id) for line in lines if not isinstance(line.site_id, UnsetType)}
+        places |= {camera.site_id for camera in by_id.values()}
+        found = [await self._register.find_site(each, scope=author.tenant_id) for each in sorted(places)]
+        known = _Known(by_id=by_id, sites={each.site_id: each for each in found if each is not None})
+        names: dict[TenantId, set[str]] = {}
+        for tenant_id, name in filter(None, (known.named(author, line) for line in lines)):
+            names.setdefault(tenant_id, set()).add(name)
+        for tenant_id, wanted in names.items():
+            for camera in await self._cameras.find_named_cameras(sorted(wanted), tenant_id=tenant_id):
+                known.by_name[tenant_id, camera.name or ""] = camera
+                known.sites.setdefault(camera.site_id, await self._register.find_site(camera.site_id, scope=tenant_id))
+        return known
 
-    async def _site(self, author: Author, site_id: SiteId | None, sites: dict[str, Site | None]) -> Site | None:
-        if site_id is not None and site_id not in sites:
-            sites[site_id] = await self._register.find_site(site_id, scope=author.tenant_id)
-        return None if site_id is None else sites[site_id]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Known:
+    """What there is of all that the lines of a file name."""
+
+    by_id: dict[CameraId, Camera]
+    sites: dict[str, Site | None]
+    by_name: dict[tuple[TenantId, str], Camera] = field(default_factory=dict)
+
+    def named(self, author: Author, line: CameraLine) -> tuple[TenantId, str] | None:
+        """The name that a line gives, and the tenant in which it is one; None: it gives none, or nowhere."""
+        if not isinstance(line.name, str):
+            return None
+        camera = self.by_id.get(CameraId(_own_id(line) or ""))
+        site = self.sites.get(_site_id(line, camera) or "")
+        tenant_id = author.tenant_id or (None if site is None else site.tenant_id)
+        return None if tenant_id is None else (tenant_id, line.name)
+
+    def before(self, author: Author, line: CameraLine) -> Camera | None:
+        """The camera that a line is about, as it was read; None: a new one."""
+        chosen, named = _own_id(line), self.named(author, line)
+        if chosen is not None:
+            return self.by_id.get(CameraId(chosen))
+        return None if named is None else self.by_name.get(named)
 
 
 async def _all(lines: Iterator[tuple[int, Read]]) -> list[tuple[int, Read]]:
@@ -182,7 +222,7 @@ def _conflict(failed: NotEdited, verdict: Verdict) -> Problem:
 
 
 def _told(judged: Judged, *, dry_run: bool) -> ImportedLine:
-    is_made_up = dry_run and not judged.has_own_id
+    is_made_up = dry_run and judged.is_id_new
     return ImportedLine(
         line=judged.number, camera_uuid=None if is_made_up else judged.after.camera_id, outcome=judged.outcome
     )

@@ -1,5 +1,6 @@
 """The lease service: messages in, messages out, each change in the store and each fact in the journal."""
 
+from dataclasses import replace
 from typing import Protocol
 
 from streamward.control.courier import SourceCourier
@@ -8,6 +9,7 @@ from streamward.leases.lease import DenialReason, Denied, Lease, Owner
 from streamward.leases.store import (
     Claim,
     Granted,
+    LeaseRecords,
     LeaseStore,
     Named,
     OpenClaim,
@@ -35,11 +37,19 @@ _SENTENCES = {
     DenialReason.INCARNATION_ENDED: "this incarnation has ended: start anew and register",
     DenialReason.RUNNER_CORDONED: "the runner is cordoned or draining",
     DenialReason.NO_CAPACITY: "the runner holds as many cameras as it may",
+    DenialReason.BUSY: "this lease is locked just now, or the echoed time is too old: ask again with the newest one",
 }
 
 MOST_NAMED = 5  # cameras in one fact
 ENDED = Denied(DenialReason.INCARNATION_ENDED)
 NOT_OWNER = Problem(title="Not owner", status=404, detail="this lease is not the runner's", reason="not-owner")
+
+
+async def lease_of(store: LeaseRecords, camera: Camera) -> Lease | None:
+    """A camera's lease as its tenant may see it: without an owner that was granted the camera for another tenant."""
+    lease, newest = await store.find(camera.camera_id), await store.history(camera.camera_id, newest=1)
+    is_own = bool(newest) and newest[0].tenant_id == camera.tenant_id
+    return lease if lease is None or is_own else replace(lease, owner=None)
 
 
 class LeaseAndRunnerStore(LeaseStore, RunnerStore, Protocol):
@@ -73,9 +83,9 @@ class LeaseService:
         if isinstance(owner, Problem):
             return owner
         making = Making(proven=message.make, tried=message.tried_make, problem=message.make_problem)
-        outcome = await self._store.heartbeat(owner, making)
+        outcome = await self._store.heartbeat(owner, making, answer_delay=message.answer_delay_s)
         if outcome == ENDED and await self._starts_anew(caller, owner):
-            outcome = await self._store.heartbeat(owner, making)
+            outcome = await self._store.heartbeat(owner, making, answer_delay=message.answer_delay_s)
         return self._flags(outcome)
 
     async def release_all(self, caller: Caller, message: wire.ReleaseAll) -> wire.CamerasReleased | Problem:
@@ -92,7 +102,12 @@ class LeaseService:
         owner = owner_of(caller, message.runner_id, message.incarnation)
         if isinstance(owner, Problem):
             return owner
-        claim = Claim(owner=owner, camera_id=CameraId(message.camera_uuid), ttl=message.ttl_seconds)
+        claim = Claim(
+            owner=owner,
+            camera_id=CameraId(message.camera_uuid),
+            ttl=message.ttl_seconds,
+            echo=message.server_time_echo,
+        )
         outcome = await self._store.acquire(claim)
         if outcome == ENDED and await self._starts_anew(caller, owner):
             outcome = await self._store.acquire(claim)
@@ -114,7 +129,12 @@ class LeaseService:
         owner = owner_of(caller, message.runner_id, message.incarnation)
         if isinstance(owner, Problem):
             return owner
-        claim = OpenClaim(owner=owner, limit=message.limit, beyond_share=message.beyond_share)
+        claim = OpenClaim(
+            owner=owner,
+            limit=message.limit,
+            beyond_share=message.beyond_share,
+            echo=message.server_time_echo,
+        )
         outcome = await self._store.acquire_free(claim)
         self._note_acquired(owner, outcome, camera_id=None)
         if isinstance(outcome, Denied):
@@ -130,17 +150,12 @@ class LeaseService:
         if isinstance(owner, Problem):
             return owner
         named = Named(CameraId(message.camera_uuid), _generation(message.version))
-        outcome = await self._renew(Renewal(owner=owner, leases=(named,), ttl=message.ttl_seconds))
+        renewal = Renewal(owner=owner, leases=(named,), ttl=message.ttl_seconds, echo=message.server_time_echo)
+        outcome = await self._renew(renewal)
         if isinstance(outcome, Denied) or outcome.lost:
             return NOT_OWNER
         if outcome.busy:
-            return Problem(
-                title="Busy",
-                status=503,
-                detail="this lease is locked just now: ask again",
-                reason="busy",
-                retry_in_ms=50,
-            )
+            return problem(Denied(DenialReason.BUSY))
         kept = outcome.kept[0]
         return wire.CameraLease(
             camera_uuid=kept.camera_id,
@@ -156,7 +171,7 @@ class LeaseService:
         if isinstance(owner, Problem):
             return owner
         named = tuple(Named(CameraId(each.camera_uuid), Generation(each.version)) for each in message.cameras)
-        outcome = await self._renew(Renewal(owner=owner, leases=named))
+        outcome = await self._renew(Renewal(owner=owner, leases=named, echo=message.server_time_echo))
         if isinstance(outcome, Denied):
             return problem(outcome)
         return wire.CamerasRenewed(
@@ -287,6 +302,7 @@ def problem(denied: Denied) -> Problem:
         status=_STATUS.get(denied.reason, 409),
         detail=_SENTENCES[denied.reason],
         reason=denied.reason,
+        retry_in_ms=50 if denied.reason is DenialReason.BUSY else None,
     )
 
 

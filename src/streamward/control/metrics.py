@@ -13,6 +13,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from streamward.control.heartbeats import Silence
+from streamward.control.refusals import WATCHED, CallRefused
 from streamward.leases import facts
 from streamward.leases.store import (
     BudgetView,
@@ -78,6 +79,7 @@ class Metrics:
         )
         self._orphans = Counter("leases_orphaned", "Leases that ran out.", registry=registry)
         self._dials = Counter("dials", "First connections, by what was answered.", ["answer"], registry=registry)
+        self._refusals = Counter("refusals", "Calls that were refused, by the reason.", ["reason"], registry=registry)
         self._jumps = Counter("database_clock_jumps", "Times the database's clock was set.", registry=registry)
         self._latency = Histogram(
             "http_request_duration_seconds",
@@ -87,6 +89,8 @@ class Metrics:
             registry=registry,
         )
         self._under_way = Gauge("http_requests_in_progress", "Calls under way, waiting ones too.", registry=registry)
+        for reason in WATCHED:
+            self._refusals.labels(reason)
         for kind in ("soft", "hard"):
             self._reclaims.labels(kind)  # shown as 0 before the first: an alert can tell 0 from absent
 
@@ -109,6 +113,11 @@ class Metrics:
                 self._dials.labels(getattr(fact, "reason", "allowed")).inc()
             case facts.RunnerHeard(runner_id=runner_id):
                 self._silence.heard(runner_id, self._clock.boot())
+
+    def note_refusal(self, fact: object) -> None:
+        """The same for refusals."""
+        if isinstance(fact, CallRefused):
+            self._refusals.labels(fact.reason).inc()
 
     def begin(self) -> None:
         """Takes in a call that has come."""

@@ -3,7 +3,7 @@
 from streamward.model.bus import Bus, BusAway
 from streamward.protocol.events import BATCHER
 
-AGAIN_EVERY = 60.0  # seconds: a broker may be set up anew while this runs
+AGAIN_EVERY = 5.0  # seconds: an exchange or a binding may be deleted at the broker while this runs
 
 
 class QueueKeeper:

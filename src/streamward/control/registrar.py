@@ -9,16 +9,17 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import TypeVar
 
-from msgspec import UnsetType
+from msgspec import UnsetType, structs
 
 from streamward.control.clerk import Clerk
+from streamward.model.address_policy import DEFAULT_LIMITS, AddressPolicy
 from streamward.model.camera import UNDATED, Camera, Site
+from streamward.model.certificates import fingerprint
 from streamward.model.identity import Author
 from streamward.model.ids import CameraId, SiteId
 from streamward.model.register import Register
 from streamward.model.secret import MASK, Secret
-from streamward.model.source_url import Credential, Source, SourceUrl, SourceUrlRefused, parse
-from streamward.model.tenant import check_own
+from streamward.model.source_url import Credential, Source, SourceUrl, SourceUrlRefused, UrlFault, parse
 from streamward.model.vault import CredentialUnreadable, CredentialVault, Sealed
 from streamward.protocol import seeing
 from streamward.protocol.cameras import ChangeCamera, CreateCamera
@@ -38,11 +39,24 @@ CREDENTIAL_NEEDED = Problem(
     detail="give user and password again: they are kept for the same scheme, host and port only",
     reason="credential-needed",
 )
+ID_GENERATED = Problem(
+    title="Unprocessable Content",
+    status=422,
+    detail="a camera_uuid is generated, unless somebody of the whole installation gives it: leave it out, and give the "
+    "camera a name, by which your tenant finds it",
+    reason="camera-uuid-generated",
+)
 ID_RESERVED = Problem(
     title="Unprocessable Content",
     status=422,
     detail="`import`, `export` and `changes` are words of the API, and cannot be ids",
     reason="id-reserved",
+)
+NOT_ALLOWED = Problem(
+    title="Unprocessable Content",
+    status=422,
+    detail="the site's address policy does not allow this address",
+    reason=UrlFault.KIND,
 )
 _RESERVED = {"import", "export", "changes"}  # what stands in a path where an id would
 _MASKED = Credential(user=Secret(MASK), password=Secret(""))
@@ -53,8 +67,11 @@ T = TypeVar("T")
 class Registrar:
     """Writes cameras into the register."""
 
-    def __init__(self, register: Register, vault: CredentialVault, *, clerk: Clerk) -> None:
+    def __init__(
+        self, register: Register, vault: CredentialVault, *, clerk: Clerk, limits: AddressPolicy = DEFAULT_LIMITS
+    ) -> None:
         self._register = register
+        self._limits = limits  # of the installation
         self._vault = vault
         self._clerk = clerk
 
@@ -80,10 +97,16 @@ class Registrar:
     def described(self, author: Author, site: Site, message: CreateCamera) -> Camera | Problem:
         """The camera that a message describes, at its site."""
         chosen = message.camera_uuid
+        if chosen is not None and author.tenant_id is not None:  # whether another tenant has it must not be told
+            return ID_GENERATED
         if chosen in _RESERVED:
             return ID_RESERVED
-        camera_id = CameraId(str(uuid.uuid4()) if chosen is None else check_own(chosen, scope=author.tenant_id))
-        source = _given(site, message)
+        camera_id = CameraId(str(uuid.uuid4()) if chosen is None else chosen)
+        source = self._source(
+            site, message.rtsp_url.secret.reveal(), username=_clear(message.username), password=_clear(message.password)
+        )
+        if isinstance(source, Source) and source.credential == _MASKED:
+            return CREDENTIAL_NEEDED
         return source if isinstance(source, Problem) else self._new(site, camera_id, source=source, message=message)
 
     def changed(self, camera: Camera, site: Site, message: ChangeCamera) -> Camera | Problem:
@@ -94,12 +117,14 @@ class Registrar:
         return replace(
             moved,
             site_id=site.site_id,
+            name=_or(message.name, camera.name),
             enabled=_or(message.enabled, camera.enabled),
             do_not_process=_or(message.do_not_process, camera.do_not_process),
             detector=_or(message.detector, camera.detector),
             max_fps=_or(message.max_fps, camera.max_fps),
             decode=_or(message.decode, camera.decode),
             detect_every_n_frames=_or(message.detect_every_n_frames, camera.detect_every_n_frames),
+            tls_fingerprint=_fingerprint(_or(message.tls_fingerprint, camera.tls_fingerprint)),
             zones=camera.zones if isinstance(message.zones, UnsetType) else seeing.read(message.zones),
             thresholds=camera.thresholds if isinstance(message.thresholds, UnsetType) else _sorted(message.thresholds),
             labels=camera.labels if isinstance(message.labels, UnsetType) else _sorted(message.labels),
@@ -110,6 +135,7 @@ class Registrar:
             camera_id=camera_id,
             tenant_id=site.tenant_id,
             site_id=site.site_id,
+            name=message.name,
             rtsp_url=str(source.url),
             enabled=message.enabled,
             do_not_process=message.do_not_process,
@@ -117,6 +143,7 @@ class Registrar:
             max_fps=message.max_fps,
             decode=message.decode,
             detect_every_n_frames=message.detect_every_n_frames,
+            tls_fingerprint=_fingerprint(message.tls_fingerprint),
             zones=seeing.read(message.zones),
             thresholds=_sorted(message.thresholds),
             labels=_sorted(message.labels),
@@ -131,7 +158,7 @@ class Registrar:
         if site.site_id == camera.site_id and _leaves_source(message):
             return camera  # also if the site would not allow it any more: it must be possible to disable it
         text = camera.rtsp_url if isinstance(message.rtsp_url, UnsetType) else message.rtsp_url.secret.reveal()
-        source = _source(site, text, username=_clear(message.username), password=_clear(message.password))
+        source = self._source(site, text, username=_clear(message.username), password=_clear(message.password))
         if isinstance(source, Problem):
             return source
         is_masked = source.credential == _MASKED
@@ -140,6 +167,21 @@ class Registrar:
             return CREDENTIAL_NEEDED
         moved = replace(camera, rtsp_url=str(source.url))
         return moved if is_masked or names_none else self._replaced(moved, source.credential)
+
+    def _source(self, site: Site, text: str, *, username: Secret | None, password: Secret | None) -> Source | Problem:
+        """The source that a URL and the fields beside it name, if the site and the installation allow it."""
+        source = parse(text, kinds=site.addresses.kinds)
+        if source.url.kind not in self._limits.kinds:
+            return structs.replace(NOT_ALLOWED, detail="this installation does not allow sources of this kind")
+        if fault := site.addresses.judge_url(source.url):
+            return structs.replace(NOT_ALLOWED, reason=fault)
+        if fault := self._limits.judge_url(source.url):
+            return structs.replace(NOT_ALLOWED, detail="this installation does not allow this address", reason=fault)
+        if username is None and password is None:
+            return source
+        if username is None or source.credential is not None:
+            return CREDENTIAL_TWICE
+        return replace(source, credential=Credential(user=username, password=password or Secret("")))
 
     def _replaced(self, camera: Camera, credential: Credential | None) -> Camera:
         """With another credential; the same one given again is no change."""
@@ -160,30 +202,6 @@ class Registrar:
         return self._vault.seal(credential, tenant_id=camera.tenant_id, camera_id=camera.camera_id)
 
 
-def _given(site: Site, message: CreateCamera) -> Source | Problem:
-    source = _source(
-        site, message.rtsp_url.secret.reveal(), username=_clear(message.username), password=_clear(message.password)
-    )
-    return CREDENTIAL_NEEDED if isinstance(source, Source) and source.credential == _MASKED else source
-
-
-def _source(site: Site, text: str, *, username: Secret | None, password: Secret | None) -> Source | Problem:
-    """The source that a URL and the fields beside it name, if the site allows it."""
-    source = parse(text, kinds=site.addresses.kinds)
-    if fault := site.addresses.judge_url(source.url):
-        return Problem(
-            title="Unprocessable Content",
-            status=422,
-            detail="the site's address policy does not allow this address",
-            reason=fault,
-        )
-    if username is None and password is None:
-        return source
-    if username is None or source.credential is not None:
-        return CREDENTIAL_TWICE
-    return replace(source, credential=Credential(user=username, password=password or Secret("")))
-
-
 def _leaves_source(message: ChangeCamera) -> bool:
     return all(isinstance(each, UnsetType) for each in (message.rtsp_url, message.username, message.password))
 
@@ -202,6 +220,10 @@ def _place_of(url: SourceUrl) -> tuple[object, ...]:
 
 def _clear(given: ClearText | UnsetType | None) -> Secret | None:
     return given.secret if isinstance(given, ClearText) else None
+
+
+def _fingerprint(given: str | None) -> str | None:
+    return None if given is None else fingerprint(given)
 
 
 def _or(given: T | UnsetType, known: T) -> T:

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import os
 import signal
 import socket
 import ssl
@@ -12,23 +11,10 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from streamward.control.http import BoundedHttp, QuietSocket
-from streamward.model.errors import StreamwardError
+from streamward.runtime.listening import CannotListen
 
 MAX_MESSAGE = 4096  # bytes that a client may say over a WebSocket, where nobody listens to it
 GRACE = 3  # seconds for calls under way when a stop is asked for
-
-
-class CannotListen(StreamwardError):
-    """The address is taken, or not this machine's."""
-
-    def __init__(self, host: str, port: int, why: str) -> None:
-        super().__init__(host, port, why)
-        self.host = host
-        self.port = port
-        self.why = why
-
-    def __str__(self) -> str:
-        return f"cannot listen on {self.host} port {self.port} ({self.why}): set STREAMWARD_HOST or STREAMWARD_PORT"
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -37,8 +23,7 @@ def listen(host: str, port: int) -> socket.socket:
         family, *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         return socket.create_server((host, port), family=family, backlog=2048)
     except OSError as err:
-        named = os.strerror(err.errno) if err.errno and err.errno > 0 else err.strerror  # names that do not resolve
-        raise CannotListen(host, port, str(named).lower()) from None
+        raise CannotListen.because(err, host, port, remedy="set STREAMWARD_HOST or STREAMWARD_PORT") from None
 
 
 class HttpServer(uvicorn.Server):

@@ -1,9 +1,10 @@
 """Bearer tokens: given to identities or minted on the control host, checked at every call.
 
 Guaranteed: a token counts only if one of our keys signed it with EdDSA for this audience, while its lifetime, which is
-bounded, lasts, and as long as nobody revoked or changed whom it was given to (`control.standing` says when that is
-known). Not guaranteed: that a token which was minted on the control host for somebody who never enrolled can be called
-back; it ends with its lifetime, when that name is revoked, or when the signing key is changed.
+bounded, lasts, as long as nobody revoked or changed whom it was given to (`control.standing` says when that is known),
+and for a tenant that exists and was not deleted since the token was issued, whichever tenant has its name by now.
+Not guaranteed: that a token which was minted on the control host for somebody who never enrolled can be called back; it
+ends with its lifetime, when that name is revoked, when its tenant is deleted, or when the signing key is changed.
 """
 
 import secrets
@@ -20,13 +21,15 @@ from streamward.control.keys import Keys
 from streamward.model.errors import StreamwardError
 from streamward.model.identity import Caller, Identity, Role
 from streamward.model.ids import Incarnation, RunnerId, TenantId, check_id
+from streamward.model.tenant import CLOCKS_APART
 from streamward.protocol import codec
+from streamward.protocol.tenants import TENANT_GONE
 from streamward.protocol.tokens import ALGORITHM, AUDIENCE, ISSUER, Claims
 from streamward.runtime.clock import Clock
 
 DEFAULT_LIFETIME = timedelta(minutes=15)
 LONGEST_LIFETIME = timedelta(hours=24)
-CLOCK_SKEW = 5  # seconds by which the minting host's clock may be ahead of ours
+CLOCK_SKEW = int(CLOCKS_APART)  # seconds by which the minting host's clock may be ahead of ours
 _HOURS = LONGEST_LIFETIME // timedelta(hours=1)
 REMEMBERED = 10_000  # tokens: an Ed25519 check costs more than the call it guards
 
@@ -41,6 +44,8 @@ class TokenFault(StrEnum):
     TOO_LONG = "token-lives-too-long"
     OUTDATED = "token-outdated"
     REVOKED = "token-revoked"
+    TENANT_UNKNOWN = "token-tenant-unknown"
+    TENANT_GONE = TENANT_GONE
 
 
 _SENTENCES = {
@@ -51,6 +56,8 @@ _SENTENCES = {
     TokenFault.TOO_LONG: f"a token may live for {_HOURS} h at most",
     TokenFault.OUTDATED: "whom the token was given to has changed: ask for a new one",
     TokenFault.REVOKED: "whom the token was given to is not trusted any more: a new one-time code is needed",
+    TokenFault.TENANT_UNKNOWN: "the token is for a tenant that does not exist",
+    TokenFault.TENANT_GONE: "the tenant that the token was issued for was deleted",
 }
 
 

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import http.client
 import json
-import re
 import shutil
 import subprocess
 import sys
@@ -13,7 +12,7 @@ import time
 from collections.abc import Coroutine, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -22,9 +21,12 @@ from streamward.model.errors import StreamwardError
 from streamward.nvr.control import FaultOrder
 from streamward.nvr.faults import Fault
 from streamward.nvr.tally import Count
+from streamward.protocol.readiness import NvrReady
+from streamward.up.part import READY_WITHIN
+from streamward.up.ready_pipe import EndedBeforeReady, R, ReadyPipe
 
 COMMAND = (sys.executable, "-m", "streamward")
-SERVED_WITHIN = 60.0  # seconds: a busy machine is no failure
+ANSWERED_WITHIN = 60.0  # seconds: a busy machine is no failure
 ENDED_WITHIN = 30.0
 
 Outcome = TypeVar("Outcome")
@@ -42,8 +44,8 @@ class ProcessFailed(StreamwardError):
         return f"`streamward {self.name}` did not serve the drill: {self.why}"
 
 
-class Role:
-    """One process; what it says and what it logs are kept in the folder.
+class Role(Generic[R]):
+    """One process; what it logs is kept in the folder.
 
     It dies with us, where there is a `setpriv`. The kernel watches the thread that starts it: that has to be the first.
     """
@@ -52,31 +54,37 @@ class Role:
         self,
         name: str,
         *args: str,
+        ready: type[R],
         folder: Path,
         environment: dict[str, str],
         called: str | None = None,
         within: tuple[str, ...] = (),  # what its command begins with
     ) -> None:
         self.name = name
-        self._out, self._log = (folder / f"{called or name}.{kind}" for kind in ("out", "log"))
-        with self._out.open("wb") as out, self._log.open("wb") as log:
+        self._log = folder / f"{called or name}.log"
+        self._pipe = ReadyPipe(ready)
+        with self._log.open("wb") as log:
             self.process = subprocess.Popen(  # noqa: S603 - our own program
-                [*_dying(), *within, *COMMAND, name, *args],
+                [*_dying(), *within, *COMMAND, name, *args, *self._pipe.option],
                 env=environment,
                 cwd=folder,
                 stdin=subprocess.DEVNULL,
-                stdout=out,
+                stdout=subprocess.DEVNULL,
                 stderr=log,
+                pass_fds=[self._pipe.writer],
             )
+        self._pipe.close_writer()
 
-    def said(self, pattern: str) -> list[str]:
-        """Waits until it says something like that; all such words."""
-        last = time.monotonic() + SERVED_WITHIN
-        while not (found := re.findall(pattern, self._out.read_text())):
-            if self.process.poll() is not None or time.monotonic() > last:
-                raise ProcessFailed(self.name, self.trouble)
-            time.sleep(0.05)
-        return found
+    def wait_ready(self) -> R:
+        """Its readiness message; raises ProcessFailed if it ends first, or takes too long."""
+        try:
+            ready = self._pipe.receive(within=READY_WITHIN)
+        except EndedBeforeReady:
+            self.process.wait()
+            raise ProcessFailed(self.name, self.trouble) from None
+        if ready is None:
+            raise ProcessFailed(self.name, self.trouble)
+        return ready
 
     def lines(self) -> Iterator[dict[str, Any]]:
         """What it logged, line by line."""
@@ -88,7 +96,7 @@ class Role:
     def trouble(self) -> str:
         """How it ended, and the end of its log."""
         code = self.process.poll()
-        how = "it said nothing" if code is None else f"it ended with {code}"
+        how = "it is not ready" if code is None else f"it ended with {code}"
         return "\n".join([how, *self._log.read_text(errors="replace").splitlines()[-20:]])
 
     def end(self) -> tuple[int, float]:
@@ -101,16 +109,22 @@ class Role:
         except subprocess.TimeoutExpired:
             self.process.kill()
             code = self.process.wait()
+        self.close()
         return code, time.monotonic() - asked
+
+    def close(self) -> None:
+        """Closes the pipe of its readiness message."""
+        self._pipe.close()
 
 
 class Recorder:
     """The simulated recorder, spoken to over its control API."""
 
-    def __init__(self, role: Role) -> None:
-        self.urls = role.said(r"rtsp://\S+(?=[\s\S]*Ctrl-C)")
+    def __init__(self, role: Role[NvrReady]) -> None:
+        ready = role.wait_ready()
+        self.urls = ready.camera_urls
         self.cameras = [url.rpartition("/")[2] for url in self.urls]
-        (self._control,) = role.said(r"control API +(\S+)")
+        self._control = ready.control_url
 
     def url(self, camera: str) -> str:
         """Where one is."""
@@ -148,7 +162,7 @@ def folder(wanted: Path | None, *, called: str) -> Iterator[Path]:
     if wanted is not None:
         fresh = wanted.absolute() / f"{called}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
         wanted.mkdir(parents=True, exist_ok=True)
-        fresh.mkdir(mode=0o700)  # what the control plane says has the code of its first admin
+        fresh.mkdir(mode=0o700)  # keys are kept there
         yield fresh
         return
     with tempfile.TemporaryDirectory(prefix=f"streamward-{called}-") as made:
@@ -193,7 +207,7 @@ def call(
 ) -> Any:
     """One request, if need be whatever the state of what it changes; the answer's JSON, or ProcessFailed."""
     place = urlsplit(url)
-    connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=SERVED_WITHIN)
+    connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=ANSWERED_WITHIN)
     headers = {"Content-Type": kind} | ({"Authorization": f"Bearer {token}"} if token else {})
     headers |= {"If-Match": "*"} if is_forced else {}
     path = f"{place.path}?{place.query}" if place.query else place.path

@@ -1,38 +1,51 @@
-"""The control plane over HTTP, for processes that ask it now and then: one kept connection, a thread for each call.
+"""The control plane over HTTP/1.1, for processes that run an event loop and load no web framework.
 
-A call that is not answered in time is given up together with its connection, and the next one goes on a fresh one, as
-it does when the control plane hung up meanwhile. Nothing is sent twice.
+Each call has a connection of its own for as long as it is outstanding. A call is not cancelled because its answer is
+slow: it waits until its own time limit is over, while other calls go on on other connections. Cancelling a call, or
+reaching its limit, closes its connection and no other. Nothing is sent twice.
+
+One idle connection is kept for the next call. It has always delivered an answer since the oldest outstanding call was
+sent: that call would otherwise have taken it. A connection whose answer took longer than `SLOW` is not kept, so while
+answers are slow each call goes on a fresh connection, and a dead one costs one call only.
+
+No redirect is followed and no proxy is asked.
 """
 
 import asyncio
 import contextlib
 import http.client
+import io
 import select
-import socket
 import ssl
-import threading
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlsplit
 
+from streamward import __version__
 from streamward.model.secret import Secret
 from streamward.protocol.codec import MalformedMessage, decode, encode, problem_in
 from streamward.protocol.problem import Problem
 from streamward.runtime import http_client
-from streamward.runtime.http_client import Raw
+from streamward.runtime.http_client import LARGEST_ANSWER, Raw
+
+SLOW = 1.0  # seconds; after a slower answer the connection is not used again
+_RESOLVED_NEXT = 0.25  # seconds until the next address of a host name is tried beside one that does not answer
+
+_NO_ANSWER = (OSError, EOFError, ValueError, http.client.HTTPException, asyncio.LimitOverrunError)
 
 
 class ControlPlane:
-    """One control plane, as one caller sees it; its methods are called from one loop."""
+    """One control plane; all methods are called from one event loop."""
 
     def __init__(self, url: str, *, tls: ssl.SSLContext | None = None) -> None:
         self._url = url
         self._tls = tls
-        self._kept: http.client.HTTPConnection | None = None
+        self._idle: _Connection | None = None
 
     async def post(
         self, path: str, message: Any, kind: type[Any], *, within: float, token: Secret | None = None
     ) -> Any | Problem | None:
-        """The answer, a refusal, or None if there was none in time that could be read."""
+        """The answer, a refusal, or None if no readable answer came within so many seconds."""
         return _read(await self._exchange("POST", path, encode(message), within=within, token=token), kind)
 
     async def get(
@@ -42,81 +55,135 @@ class ControlPlane:
         return _read(await self._exchange("GET", path, None, within=within, token=token), kind)
 
     def close(self) -> None:
-        """Hangs up."""
-        kept, self._kept = self._kept, None
-        if kept is not None:
-            kept.close()
+        """Closes the idle connection; outstanding calls end with the tasks that wait for them."""
+        idle, self._idle = self._idle, None
+        if idle is not None:
+            idle.close()
 
     async def _exchange(
         self, method: str, path: str, body: bytes | None, *, within: float, token: Secret | None
     ) -> Raw | None:
-        call = _Call(self._line(within), self._url, {} if token is None else http_client.bearing(token.reveal()))
+        request = _request(self._url, method, path, body, token=token)
+        connection, self._idle = self._idle, None
+        if connection is not None and not connection.is_usable():
+            connection.close()
+            connection = None
+        loop = asyncio.get_running_loop()
+        sent = loop.time()
         try:
             async with asyncio.timeout(within):
-                raw = await asyncio.to_thread(call.run, method, path, body)
-        except (OSError, http.client.HTTPException):  # TimeoutError is one
-            call.give_up()
-            return None
-        except asyncio.CancelledError:
-            call.give_up()
+                if connection is None:
+                    connection = await _Connection.open(self._url, tls=self._tls)
+                raw = await connection.exchange(request)
+        except BaseException as err:
+            if connection is not None:
+                connection.close()
+            if isinstance(err, _NO_ANSWER):  # TimeoutError is an OSError
+                return None
             raise
-        self.close()
-        self._kept = call.line
+        if loop.time() - sent > SLOW or not connection.is_usable():
+            connection.close()
+        else:
+            self.close()
+            self._idle = connection
         return raw
 
-    def _line(self, within: float) -> http.client.HTTPConnection:
-        """The kept connection, if nobody hung up; a call that another one is using it for gets a fresh one."""
-        kept, self._kept = self._kept, None
-        if kept is not None and not _has_hung_up(kept):
-            kept.timeout = within
-            return kept
-        if kept is not None:
-            kept.close()
-        return http_client.connection(self._url, tls=self._tls, timeout=within)
+
+class _Connection:
+    """One connection, for one request at a time."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._is_reusable = True  # by what the server said
+
+    @classmethod
+    async def open(cls, url: str, *, tls: ssl.SSLContext | None) -> "_Connection":
+        place = urlsplit(url)
+        is_secure = place.scheme == "https"
+        return cls(
+            *await asyncio.open_connection(
+                place.hostname or "",
+                place.port or (443 if is_secure else 80),
+                ssl=(tls or ssl.create_default_context()) if is_secure else None,
+                happy_eyeballs_delay=_RESOLVED_NEXT,
+            )
+        )
+
+    def close(self) -> None:
+        """At once: nothing that is still to be sent matters."""
+        self._writer.transport.abort()
+
+    def is_usable(self) -> bool:
+        """Whether the server will take another request, as far as is known.
+
+        The socket is asked directly: the event loop may not have read yet that the server closed it.
+        """
+        if not self._is_reusable or self._reader.at_eof() or self._writer.is_closing():
+            return False
+        readable = select.poll()
+        readable.register(self._writer.get_extra_info("socket"), select.POLLIN)
+        return not readable.poll(0)
+
+    async def exchange(self, request: bytes) -> Raw:
+        """Raises one of `_NO_ANSWER` if the answer is cut short, too large or not HTTP."""
+        self._writer.write(request)
+        await self._writer.drain()
+        status = 0
+        while status < HTTPStatus.OK:  # 1xx announces another answer
+            line, _, rest = (await self._reader.readuntil(b"\r\n\r\n")).partition(b"\r\n")
+            version, said, *_ = line.decode("latin-1").split(" ", 2)
+            if not version.startswith("HTTP/1.") or len(said) != 3:
+                raise http.client.BadStatusLine(version)
+            status = int(said)
+        headers = {name.lower(): value for name, value in http.client.parse_headers(io.BytesIO(rest)).items()}
+        self._is_reusable = version == "HTTP/1.1" and headers.get("connection", "").lower() != "close"
+        return Raw(status=status, headers=headers, body=await self._body(status, headers))
+
+    async def _body(self, status: int, headers: dict[str, str]) -> bytes:
+        if status in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED):
+            return b""
+        if headers.get("transfer-encoding", "").lower() == "chunked":
+            return await self._chunks()
+        if "content-length" in headers:
+            return await self._reader.readexactly(_checked(int(headers["content-length"])))
+        self._is_reusable = False
+        body = bytearray()
+        while part := await self._reader.read(65_536):
+            body += part
+            _checked(len(body))
+        return bytes(body)
+
+    async def _chunks(self) -> bytes:
+        body = bytearray()
+        while size := int((await self._reader.readuntil(b"\r\n")).partition(b";")[0], 16):
+            _checked(len(body) + size)
+            body += (await self._reader.readexactly(size + 2))[:size]
+        while await self._reader.readuntil(b"\r\n") != b"\r\n":
+            continue  # trailers
+        return bytes(body)
 
 
-class _Call:
-    """One call in a thread of its own, which the loop can give up."""
+def _checked(length: int) -> int:
+    if not 0 <= length <= LARGEST_ANSWER:
+        raise http.client.IncompleteRead(b"", length)
+    return length
 
-    def __init__(self, line: http.client.HTTPConnection, url: str, headers: dict[str, str]) -> None:
-        self.line = line
-        self._url = url
-        self._headers = headers
-        self._lock = threading.Lock()
-        self._is_given_up = False
-        self._is_done = False
 
-    def run(self, method: str, path: str, body: bytes | None) -> Raw:
-        """Asks and reads, in the thread."""
-        try:
-            return self._answer(method, path, body)
-        except (OSError, http.client.HTTPException):
-            self.line.close()
-            raise
-        finally:
-            with self._lock:
-                self._is_done = True
-                if self._is_given_up:
-                    self.line.close()
-
-    def give_up(self) -> None:
-        """Ends it: closing alone would not wake its thread, and a slow talker could hold it for ever."""
-        with self._lock:
-            self._is_given_up = True
-            opened = self.line.sock  # looked at once: the thread may just be closing it
-            if self._is_done:
-                self.line.close()
-            elif opened is not None:
-                with contextlib.suppress(OSError):
-                    socket.socket.shutdown(opened, socket.SHUT_RDWR)
-
-    def _answer(self, method: str, path: str, body: bytes | None) -> Raw:
-        if self.line.sock is None:
-            self.line.connect()
-        if self._is_given_up:  # a name may take its time to be found
-            raise TimeoutError
-        self.line.sock.settimeout(self.line.timeout)
-        return http_client.read(http_client.ask(self.line, self._url, method, path, headers=self._headers, body=body))
+def _request(url: str, method: str, path: str, body: bytes | None, *, token: Secret | None) -> bytes:
+    place = urlsplit(url)
+    headers = {"Host": place.netloc.rpartition("@")[2], "Accept": "*/*", "User-Agent": f"streamward/{__version__}"}
+    if body is not None:
+        headers |= {"Content-Type": "application/json", "Content-Length": str(len(body))}
+    if token is not None:
+        headers |= http_client.bearing(token.reveal())
+    lines = [
+        f"{method} {place.path.rstrip('/')}{path} HTTP/1.1",
+        *(f"{name}: {each}" for name, each in headers.items()),
+    ]
+    if any(mark in line for line in lines for mark in "\r\n"):
+        raise ValueError(f"a line break in the request for {path!r}")
+    return "\r\n".join([*lines, "", ""]).encode("latin-1") + (body or b"")
 
 
 def _read(raw: Raw | None, kind: type[Any]) -> Any | Problem | None:
@@ -125,12 +192,3 @@ def _read(raw: Raw | None, kind: type[Any]) -> Any | Problem | None:
     with contextlib.suppress(MalformedMessage):
         return decode(raw.body, kind)
     return None
-
-
-def _has_hung_up(line: http.client.HTTPConnection) -> bool:
-    """Whether the other side closed an idle connection; anything else that it says unasked is no better."""
-    if line.sock is None:
-        return False  # it will be opened anew
-    looking = select.poll()
-    looking.register(line.sock, select.POLLIN)
-    return bool(looking.poll(0))

@@ -23,7 +23,8 @@ _TICKS = 90_000  # of a clip's clock, a second
 _LAST = 1 / 25  # seconds that the last picture is shown
 _LINE = 3  # pixels
 _COLOUR = (255, 200, 0)
-_NAMES = {VideoCodec.H264: "h264", VideoCodec.H265: "hevc"}
+_NAMES = {VideoCodec.H264: "h264", VideoCodec.H265: "hevc", VideoCodec.MJPEG: "mjpeg"}
+_JPEG_FRAME = b"\xff\xc0"  # the marker of a header with the size, which nothing before it holds
 
 
 class PictureUnusable(StreamwardError):
@@ -68,12 +69,15 @@ def _of_one_form(codec: VideoCodec, units: Units) -> Units:
     """The last of them that have one size and profile: a file has only one."""
     first, form = 0, b""
     for place, unit in enumerate(units):
-        if unit.is_keyframe and (found := _sequence_sets(codec, unit.content)) != form:
+        if unit.is_random_access and (found := _sequence_sets(codec, unit.content)) != form:
             first, form = place, found
     return units[first:]
 
 
 def _sequence_sets(codec: VideoCodec, keyframe: bytes) -> bytes:
+    if codec is VideoCodec.MJPEG:
+        place = keyframe.find(_JPEG_FRAME)
+        return keyframe[place : place + 9]
     return b"".join(each for each in nal.split(keyframe) if _is_sequence_set(codec, each[0]))
 
 
@@ -89,19 +93,26 @@ def _packets(units: Units) -> Iterator["av.Packet[Any]"]:
         packet.dts, packet.pts = round(moment.sent * _TICKS), round(moment.shown * _TICKS)
         packet.duration = round(end * _TICKS) - packet.dts
         packet.time_base = Fraction(1, _TICKS)
-        packet.is_keyframe = unit.is_keyframe
+        packet.is_keyframe = unit.is_random_access
         yield packet
 
 
 def _last_picture(codec: VideoCodec, units: Units) -> NDArray[Any]:
-    """The last of the units after their last keyframe."""
-    keys = [place for place, unit in enumerate(units) if unit.is_keyframe]
-    decoder, image = Decoder(codec), None
-    for unit in units[keys[-1] :]:
-        for frame in decoder.decode(unit.content, is_keyframe=unit.is_keyframe):
-            image = frame
+    """The last of the units, decoded from the last keyframe or recovery point, or else from the first one.
+
+    Behind a recovery point frames come only after a while.
+    """
+    starts = [place for place, unit in enumerate(units) if unit.is_random_access]
+    image = None
+    for start in (starts[-1], 0):
+        decoder = Decoder(codec)
+        for unit in units[start:]:
+            for frame in decoder.decode(unit.content, is_keyframe=unit.is_random_access):
+                image = frame
+        if image is not None:
+            break
     if image is None:
-        return _held_back(codec, units[keys[-1] :])
+        return _held_back(codec, units[starts[-1] :])
     fitted: NDArray[Any] = image.fitted(image.size)
     return np.ascontiguousarray(fitted)
 

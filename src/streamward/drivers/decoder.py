@@ -12,7 +12,7 @@ from av.video.reformatter import Interpolation, VideoReformatter
 from streamward.drivers.hardware import NAMES, Context, Hardware
 from streamward.drivers.null import NullDecoder
 from streamward.model.errors import StreamwardError
-from streamward.model.video import MOST_PIXELS, PictureSize, SkipLoopFilter, VideoCodec
+from streamward.model.video import MOST_PIXELS, NAL_CODECS, PictureSize, SkipLoopFilter, VideoCodec
 from streamward.protocol.rtp.nal import LARGEST_PARAMETER_SET, split
 from streamward.protocol.rtp.parameter_sets import ParameterSets
 from streamward.vision.decoding import MOST_KEPT
@@ -84,7 +84,8 @@ class Decoder:
     ) -> None:
         self.codec = codec
         self.is_waiting = True  # for a keyframe
-        self.corrupt = 0  # units that could not be read, or only in part
+        self.corrupt = 0  # access units that could not be decoded, or only in part
+        self._is_keyframe_corrupt = False  # the latest one: every frame that refers to it is wrong
         self._skip = skip
         self._hardware = hardware  # until it fails
         self._group = _Group()
@@ -113,6 +114,8 @@ class Decoder:
                 _judge(self.codec, content, error)
             self.corrupt += 1
             return
+        if is_keyframe:
+            self._is_keyframe_corrupt = False  # until its own frame comes out
         yield from self._shown(frames)
 
     def rest(self) -> Iterator[DecodedFrame]:
@@ -147,7 +150,11 @@ class Decoder:
         self._context = None
 
     def _shown(self, frames: list[av.VideoFrame]) -> Iterator[DecodedFrame]:
-        self.corrupt += any(frame.is_corrupt for frame in frames)  # it is shown with what could be made of it
+        """A corrupt frame is shown with what could be made of it."""
+        for frame in frames:
+            if frame.key_frame:
+                self._is_keyframe_corrupt = frame.is_corrupt
+        self.corrupt += any(frame.is_corrupt or self._is_keyframe_corrupt for frame in frames)
         for frame in frames:
             yield DecodedFrame(frame, self._reformatter)
 
@@ -210,7 +217,12 @@ def _context(codec: VideoCodec, skip: SkipLoopFilter) -> av.VideoCodecContext:
 
 
 def _judge(codec: VideoCodec, content: bytes, error: FFmpegError) -> None:
-    """Whether a keyframe could not be decoded because it is too large: its decoder only says that it could not."""
+    """Whether a keyframe could not be decoded because it is too large: its decoder only says that it could not.
+
+    MJPEG cannot be: its packets have no room for such a size.
+    """
+    if codec not in NAL_CODECS:
+        return
     sets = ParameterSets(codec)
     for nal in split(content):
         sets.learn(bytes(nal[: LARGEST_PARAMETER_SET + 1]))

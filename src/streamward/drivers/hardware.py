@@ -17,7 +17,7 @@ from av.error import FFmpegError
 from streamward.model.errors import StreamwardError
 from streamward.model.video import MOST_PIXELS, HardwareDecoding, VideoCodec
 
-NAMES = {VideoCodec.H264: "h264", VideoCodec.H265: "hevc"}  # FFmpeg's own decoders
+NAMES = {VideoCodec.H264: "h264", VideoCodec.H265: "hevc", VideoCodec.MJPEG: "mjpeg"}  # FFmpeg's own decoders
 
 _OF_ITS_OWN = {HardwareDecoding.QSV: "_qsv"}  # devices that have decoders of their own, whose names end so
 _IN_TURN = (HardwareDecoding.VIDEOTOOLBOX, HardwareDecoding.CUDA, HardwareDecoding.VAAPI, HardwareDecoding.QSV)

@@ -4,7 +4,8 @@ A file is played at its own pace and begins anew when it ends; a device gives wh
 on as they are; anything else is encoded anew, which costs a good part of a processor: devices mostly give raw pictures
 or JPEG.
 
-Guaranteed: only that file or device is opened, whatever is written in it (no playlists, no URLs); the thread ends when
+Guaranteed: only that file or device is opened, whatever is written in it (no playlists, no URLs), and a file only if it
+is below one of the folders, symbolic links resolved, also if one of them is replaced meanwhile; the thread ends when
 told, at the latest with the next packet. Not guaranteed: that a device which gives nothing at all can be let go of.
 """
 
@@ -14,8 +15,9 @@ import errno
 import os
 import stat
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import av
@@ -39,24 +41,32 @@ _CODECS = {"h264": VideoCodec.H264, "hevc": VideoCodec.H265}
 _FILTERS = {VideoCodec.H264: "h264_mp4toannexb", VideoCodec.H265: "hevc_mp4toannexb"}
 _CONTAINERS = "mov,mp4,matroska,webm,avi,mpegts,mpeg,flv,ogg,h264,hevc,mjpeg,m4v,asf,gif"
 _FILE = {"protocol_whitelist": "file", "format_whitelist": _CONTAINERS}
+_DEVICES = ("/dev",)  # also behind the links in /dev/v4l
 _DEVICE = {"fflags": "nonblock"}
 _FAULTS = {
     errno.ENOENT: StreamFailure(code=StreamErrorCode.RTSP_NOT_FOUND, detail="there is no such file or device"),
+    errno.EISDIR: StreamFailure(code=StreamErrorCode.RTSP_NOT_FOUND, detail="this is a folder"),
     errno.ENODEV: StreamFailure(code=StreamErrorCode.RTSP_NOT_FOUND, detail="there is no such device"),
     errno.EACCES: StreamFailure(code=StreamErrorCode.URL_FORBIDDEN, detail="the file or device may not be read"),
     errno.EPERM: StreamFailure(code=StreamErrorCode.URL_FORBIDDEN, detail="the file or device may not be read"),
     errno.EBUSY: StreamFailure(code=StreamErrorCode.CAMERA_FULL, detail="somebody else uses the device"),
 }
+_NOT_PERMITTED = StreamFailure(
+    code=StreamErrorCode.SOURCE_NOT_PERMITTED,
+    detail="the settings of this runner do not permit files there: see STREAMWARD_RUNNER_SOURCE_FOLDERS",
+)
 _UNREADABLE = StreamFailure(code=StreamErrorCode.CORRUPT_STREAM, detail="what is in the file or device cannot be read")
 _SLOW = StreamFailure(code=StreamErrorCode.TCP_TIMEOUT, detail="the file or device showed nothing in time")
 _OVER = StreamFailure(code=StreamErrorCode.TCP_REFUSED, detail="the reading was ended")
 _NO_PICTURES = StreamFailure(code=StreamErrorCode.CODEC_UNSUPPORTED, detail="there are no pictures in it")
 
 
-async def watch(url: SourceUrl, listener: CameraListener, *, clock: Clock) -> StreamFailure:
-    """Reads a file or device until it fails; cancelled, it ends its thread first."""
+async def watch(
+    url: SourceUrl, listener: CameraListener, *, clock: Clock, folders: Collection[str] = ()
+) -> StreamFailure:
+    """Reads a device, or a file below one of the folders, until it fails; cancelled, it ends its thread first."""
     line = _Line(listener)
-    reading = _Reading(url, line, clock)
+    reading = _Reading(url, line, clock, folders=folders)
     threading.Thread(target=line.carry, args=(reading.run,), name=f"read {url.kind}", daemon=True).start()
     either: list[asyncio.Future[Any]] = [line.played, line.ended]
     try:
@@ -114,9 +124,10 @@ class _Line:
 class _Reading:
     """What the thread does."""
 
-    def __init__(self, url: SourceUrl, line: _Line, clock: Clock) -> None:
+    def __init__(self, url: SourceUrl, line: _Line, clock: Clock, *, folders: Collection[str]) -> None:
         self.is_over = threading.Event()
         self._url = url
+        self._folders = folders if url.kind is SourceKind.FILE else _DEVICES
         self._line = line
         self._clock = clock
         self._codec: VideoCodec | None = None  # that was told
@@ -124,7 +135,6 @@ class _Reading:
     def run(self) -> StreamFailure:
         """Plays it, over and over if it is a file."""
         try:
-            _check(self._url)
             while not self.is_over.is_set():
                 with self._opened() as container:
                     self._play(container)
@@ -136,10 +146,26 @@ class _Reading:
             return _UNREADABLE
         return _OVER
 
-    def _opened(self) -> Any:
-        if self._url.kind is SourceKind.DEVICE:
-            return av.open(self._url.path, format="v4l2", options=_DEVICE)
-        return av.open(f"file:{self._url.path}", options=_FILE)
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[Any]:
+        """What is in the file or device; raises what the system says.
+
+        The path is judged before anything is opened, so that an answer does not tell what exists elsewhere, and what
+        was opened once more: a link may have been replaced in between. A pipe, say, would never let go of the thread.
+        """
+        path, is_device = self._url.path, self._url.kind is SourceKind.DEVICE
+        if not _is_below(os.path.realpath(path), self._folders):
+            raise _NothingToShow(_NOT_PERMITTED)
+        with open(path, "rb", buffering=0, opener=_without_waiting) as file:
+            if not _is_below(str(Path(f"/proc/self/fd/{file.fileno()}").readlink()), self._folders):
+                raise _NothingToShow(_NOT_PERMITTED)
+            mode = os.fstat(file.fileno()).st_mode
+            if not (stat.S_ISCHR(mode) if is_device else stat.S_ISREG(mode)):
+                raise _NothingToShow(_FAULTS[errno.ENOENT])
+            if is_device:
+                file.close()  # FFmpeg opens it itself, and most devices have room for one reader
+            with av.open(path, format="v4l2", options=_DEVICE) if is_device else av.open(file, options=_FILE) as opened:
+                yield opened
 
     def _play(self, container: Any) -> None:
         """Once from its beginning to its end."""
@@ -253,14 +279,12 @@ class _Encoding:
         return encoder
 
 
-def _check(url: SourceUrl) -> None:
-    """Raises what the system says if it cannot be opened; a pipe, say, would never let go of the thread."""
-    opened = os.open(url.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    mode = os.fstat(opened).st_mode
-    os.close(opened)
-    is_right = stat.S_ISCHR(mode) if url.kind is SourceKind.DEVICE else stat.S_ISREG(mode)
-    if not is_right:
-        raise _NothingToShow(_FAULTS[errno.ENOENT])
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
+
+
+def _is_below(path: str, folders: Collection[str]) -> bool:
+    return any(path.startswith(os.path.realpath(each).rstrip("/") + "/") for each in folders)
 
 
 def _cutter(stream: Any) -> _Passing | _Encoding:

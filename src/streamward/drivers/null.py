@@ -65,9 +65,13 @@ class NullDecoder:
 
 
 class NullDetector:
-    """Sees nothing, in no time."""
+    """Detects nothing, in no time.
 
-    size = Size(1, 1)
+    Frames are scaled for it all the same, so that a stream whose frames do not change is noticed: large enough that
+    movement changes them, and of more than one line, into which interlaced frames cannot be scaled.
+    """
+
+    size = Size(160, 90)
     keeps_shape = False
 
     def detect(self, _image: Any) -> Detections:

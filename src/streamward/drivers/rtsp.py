@@ -60,7 +60,8 @@ _REASONS = {
     StreamErrorCode.RTSP_AUTH_FAILED: "the camera did not accept who asked",
     StreamErrorCode.RTSP_NOT_FOUND: "the recorder knows no such camera",
     StreamErrorCode.CAMERA_FULL: "the camera has no room for one more session",
-    StreamErrorCode.CODEC_UNSUPPORTED: "the camera shows nothing that can be decoded",
+    StreamErrorCode.TRANSPORT_UNSUPPORTED: "the camera sends over UDP only, and not over the RTSP connection: switch "
+    "RTP over TCP on, or read it through a restreamer (go2rtc with #transport=udp)",
     StreamErrorCode.CORRUPT_STREAM: "what the camera said could not be read",
     StreamErrorCode.URL_FORBIDDEN: "the camera pointed somewhere else, which is not followed",
 }
@@ -190,6 +191,7 @@ class RtspConnection(asyncio.Protocol):
                 arrived_at=self._clock.boot(),
                 is_damaged=found.is_damaged,
                 is_disposable=found.is_disposable,
+                is_recovery_point=found.is_recovery_point,
                 shown_at=found.timestamp / self._clock_rate,
             )
         )
@@ -264,6 +266,9 @@ class RtspConnection(asyncio.Protocol):
 
 def _told(failed: Failed) -> StreamFailure:
     reason = _REASONS.get(failed.code, "the camera refused")
+    if failed.code is StreamErrorCode.CODEC_UNSUPPORTED:
+        sent = f"sends {' and '.join(failed.encodings)}" if failed.encodings else "offers no video"
+        reason = f"the camera {sent}: set it to H.264, H.265 or MJPEG, or read it through a restreamer that transcodes"
     status = "" if failed.status is None else f", status {failed.status}"
     detail = f"{reason} (at {failed.step.value}{status})"
     return StreamFailure(code=failed.code, detail=detail, is_login_refused=failed.is_login_refused)

@@ -35,6 +35,12 @@ class AesVault:
         self._by_id: dict[str, AESGCM] = {}
         self._read()
 
+    @property
+    def key_ids(self) -> list[str]:
+        """The ids of the keys, the one that seals first."""
+        self._read()
+        return list(self._by_id)
+
     def seal(self, credential: Credential, *, tenant_id: TenantId, camera_id: CameraId) -> Sealed:
         self._read()
         nonce = secrets.token_bytes(NONCE_BYTES)

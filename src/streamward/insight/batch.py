@@ -5,15 +5,19 @@
                                           └─ too early for it: goes aside
 
 Window and idle are judged by `made_at`, the camera's own time, and not by arrival: a spool that is drained an hour
-later becomes the batches that it would have been. A timer sees the camera's time as its own less what the newest
+later is split where its detections have gaps. A timer sees the camera's time as its own less what the newest
 detection lagged behind when it came; without a lag these are the same.
 
 Each camera has two lanes. In the first the present is gathered. Aside go what the fence calls late, and what comes long
 after its batch was sealed: an old spool beside a stream that runs. Nothing there waits for order.
 
-Both limits count from their exact moment (≥), and the window is tested before the idle time.
+The window is over at its exact moment (≥ 90 s) and is tested before the idle time. The idle time is over strictly after
+it (> 30 s), and only a periodic check judges it: a detection that arrives before the check keeps the batch open, as in
+S2's timeline (T+15, check at T+45, T+50). A detection that was made more than idle time and check period after the last
+one opens the next batch, because a check must have been in between; that is how a drained spool is split.
 """
 
+import re
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -21,6 +25,7 @@ from typing import NewType, Self
 
 BatchId = NewType("BatchId", str)  # `batch-` and 32 hex digits; never used twice
 
+_PREFIX = re.compile(r"batch-[0-9a-f]{4,32}")
 _SHORT = len("batch-") + 8
 
 
@@ -56,6 +61,12 @@ class Limits:
     window: float = 90.0  # seconds from its first detection
     idle: float = 30.0  # seconds from its last one
     most: int = 500  # detections
+    check_every: float = 5.0  # seconds between two checks of the idle time (S2-10)
+
+    @property
+    def reach(self) -> timedelta:
+        """The longest pause between two detections of one batch: a check may come that much after the idle time."""
+        return timedelta(seconds=self.idle) + timedelta(seconds=self.check_every)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +82,8 @@ class OpenBatch:
     """What a batch is while it can still grow."""
 
     batch_id: BatchId
-    started_at: datetime  # the earliest of its detections
+    started_at: datetime  # when it was opened, by the batcher's clock
+    first_made_at: datetime  # the earliest frame of its detections
     last_activity: datetime  # the latest
     lag: timedelta  # how far the latest lay behind the clock when the last one came
     detection_ids: tuple[int, ...]  # in the order of arrival
@@ -81,7 +93,8 @@ class OpenBatch:
         """A batch of one."""
         return cls(
             batch_id=batch_id,
-            started_at=first.made_at,
+            started_at=now,
+            first_made_at=first.made_at,
             last_activity=first.made_at,
             lag=_lag(first.made_at, now),
             detection_ids=(first.detection_id,),
@@ -92,7 +105,7 @@ class OpenBatch:
         last = max(self.last_activity, sighting.made_at)
         return replace(
             self,
-            started_at=min(self.started_at, sighting.made_at),
+            first_made_at=min(self.first_made_at, sighting.made_at),
             last_activity=last,
             lag=_lag(last, now),
             detection_ids=(*self.detection_ids, sighting.detection_id),
@@ -100,28 +113,29 @@ class OpenBatch:
 
     def fit(self, sighting: Sighting, limits: Limits) -> Fit:
         """Whether a detection belongs into it, by when it was made."""
-        if self.over(sighting.made_at, limits) is not None:
+        if self.ended_before(sighting, limits) is not None:
             return Fit.AFTER
-        window, idle = timedelta(seconds=limits.window), timedelta(seconds=limits.idle)
-        is_near = self.started_at - sighting.made_at < idle and self.last_activity - sighting.made_at < window
+        window = timedelta(seconds=limits.window)
+        is_near = (
+            self.first_made_at - sighting.made_at <= limits.reach and self.last_activity - sighting.made_at < window
+        )
         return Fit.JOINS if is_near else Fit.BEFORE
 
-    def over(self, camera_time: datetime, limits: Limits) -> CloseReason | None:
-        """Why it is over at that moment of the camera's time; None: it is not."""
-        if camera_time >= self.started_at + timedelta(seconds=limits.window):
+    def ended_before(self, sighting: Sighting, limits: Limits) -> CloseReason | None:
+        """Why it must have been over when a detection was made; None: it may have been open."""
+        if sighting.made_at >= self.first_made_at + timedelta(seconds=limits.window):
             return CloseReason.WINDOW
-        if camera_time >= self.last_activity + timedelta(seconds=limits.idle):
+        if sighting.made_at > self.last_activity + limits.reach:
             return CloseReason.IDLE
         return None
 
-    def due_at(self, limits: Limits) -> datetime:
-        """When a timer closes it, if nothing more comes."""
-        window, idle = timedelta(seconds=limits.window), timedelta(seconds=limits.idle)
-        return min(self.started_at + window, self.last_activity + idle) + self.lag
+    def window_ends_at(self, limits: Limits) -> datetime:
+        """From when on a timer closes it."""
+        return self.first_made_at + timedelta(seconds=limits.window) + self.lag
 
-    def due(self, limits: Limits, *, now: datetime) -> CloseReason | None:
-        """Why a timer closes it now; None: it does not."""
-        return self.over(now - self.lag, limits)
+    def idle_after(self, limits: Limits) -> datetime:
+        """Strictly after which a check closes it, if nothing more comes."""
+        return self.last_activity + timedelta(seconds=limits.idle) + self.lag
 
     def is_full(self, limits: Limits) -> bool:
         return len(self.detection_ids) >= limits.most
@@ -135,7 +149,8 @@ class Sealed:
     tenant_id: str
     camera_id: str
     detection_ids: tuple[int, ...]
-    started_at: datetime
+    started_at: datetime  # when it was opened
+    pipeline_start_time: datetime | None  # its earliest frame; None: closed by a release that did not store it
     closed_at: datetime
     reason: CloseReason
 
@@ -174,7 +189,7 @@ def add(gathering: Gathering, sighting: Sighting, *, lane: Lane, limits: Limits,
     if held is None or fit is not Fit.JOINS:
         batch = OpenBatch.opened(fresh, sighting, now=now)
         if held is not None:
-            sealed = ((held, held.over(sighting.made_at, limits) or CloseReason.OUT_OF_ORDER),)
+            sealed = ((held, held.ended_before(sighting, limits) or CloseReason.OUT_OF_ORDER),)
     else:
         batch = held.joined(sighting, now=now)
     if batch.is_full(limits):
@@ -186,6 +201,11 @@ def add(gathering: Gathering, sighting: Sighting, *, lane: Lane, limits: Limits,
 def short(batch_id: BatchId) -> str:
     """What people and S2's messages call it; two batches in four billion share one."""
     return batch_id[:_SHORT]
+
+
+def is_prefix(text: str) -> bool:
+    """Whether an id may begin so, and with enough of it to tell batches apart: a short id, or some of it."""
+    return _PREFIX.fullmatch(text) is not None
 
 
 def _lag(made_at: datetime, now: datetime) -> timedelta:

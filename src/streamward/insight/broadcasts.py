@@ -26,7 +26,10 @@ class Broadcast:
 class Broadcasts(Protocol):
     """What was told lately."""
 
-    async def append(self, tenant_id: TenantId, kind: str, bodies: Sequence[str]) -> None: ...
+    async def append(self, tenant_id: TenantId, kind: str, bodies: Sequence[str], *, tenant_key: str) -> bool:
+        """Adds them, if the tenant of that name still is the one with that internal id; returns whether it is."""
+        ...
+
     async def after(self, seq: int, *, scope: TenantId | None, limit: int) -> list[Broadcast]:
         """What was told after that number to a tenant (None: to all), in order."""
         ...

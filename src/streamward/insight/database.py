@@ -7,6 +7,7 @@ from streamward.insight.broadcasts import Broadcasts
 from streamward.insight.records import Analyses, Records
 from streamward.insight.store import BatchStore, DetectionStore, RuleBook
 from streamward.insight.zone_events import ZoneEvents
+from streamward.model.tenant import PayloadDeletions
 
 
 class Insight(Protocol):
@@ -26,6 +27,8 @@ class Insight(Protocol):
     def analyses(self) -> Analyses: ...
     @property
     def zone_events(self) -> ZoneEvents: ...
+    @property
+    def deletions(self) -> PayloadDeletions: ...
 
     async def open(self) -> None: ...
     async def close(self) -> None: ...

@@ -27,6 +27,7 @@ class DetectionRecord:
 
     detection_id: int
     seen: Seen  # dated as it is stored
+    stamped_at: datetime  # as its maker dated it
     is_late: bool
     stored_at: datetime
     batch_id: BatchId | None
@@ -41,14 +42,8 @@ class DetectionRecord:
             detection=self.seen.detection,
             is_late=self.is_late,
             batch_id=self.batch_id,
-            track=self._track,
+            track=self.seen.track,
         )
-
-    @property
-    def _track(self) -> str | None:
-        """An event is called `<camera>.<generation>.<epoch>.<frame>`, and numbers of tracks are an epoch's own."""
-        number = self.seen.detection.track_id
-        return None if number is None else f"{self.seen.event_id.rpartition('.')[0]}.{number}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +76,10 @@ class Records(Protocol):
         ...
 
     async def find_batch(self, batch_id: BatchId, *, scope: TenantId | None) -> BatchRecord | None: ...
+    async def batch_ids(self, prefix: str, *, scope: TenantId | None, limit: int) -> list[BatchId]:
+        """The ids that begin so, in their order; the prefix is the beginning of an id (`insight.batch.is_prefix`)."""
+        ...
+
     async def detections_of(self, batch_id: BatchId, *, scope: TenantId | None) -> list[DetectionRecord]:
         """All of a closed batch, in the order of their arrival."""
         ...
@@ -92,12 +91,20 @@ class Records(Protocol):
         """
         ...
 
+    async def size(self) -> int | None:
+        """Bytes in use by the whole database, without free pages; None: no size limit applies to it."""
+        ...
+
+    async def age(self, *, batches: int) -> float | None:
+        """Seconds since the newest of so many oldest batches was closed; None: no batch is stored."""
+        ...
+
 
 class Analyses(Protocol):
     """What analysts said: of each batch once."""
 
     async def save(self, analysis: Analysis) -> bool:
-        """Keeps the first of a batch; returns whether this is it."""
+        """Keeps the first of a batch that is stored; returns whether this is it."""
         ...
 
     async def find(self, batch_id: BatchId, *, scope: TenantId | None) -> AnalysisRecord | None: ...

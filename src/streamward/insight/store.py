@@ -25,6 +25,7 @@ from streamward.model.ids import CameraId, Generation, Incarnation, RunnerId, Si
 from streamward.model.register import Note
 
 CLOSING_FOR = timedelta(seconds=300)  # S2-19: who sealed a batch and has not written it down by then will not
+ALERTED_FOR = timedelta(minutes=10)  # a tracked object that was not detected for so long is over (`vision.tracking`)
 
 
 class IndexAway(StreamwardError):
@@ -59,6 +60,12 @@ class Seen(Made):
     """One thing that was seen."""
 
     detection: Detection
+
+    @property
+    def track(self) -> str | None:
+        """The tracked object: an event is called `<camera>.<generation>.<epoch>.<frame>`, and tracks are an epoch's."""
+        number = self.detection.track_id
+        return None if number is None else f"{self.event_id.rpartition('.')[0]}.{number}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +164,10 @@ class RuleBook(Protocol):
         """Of every tenant that there is, the installation's rules with what it wishes."""
         ...
 
+    async def tenant_keys(self) -> dict[TenantId, str]:
+        """The internal id of every tenant that there is."""
+        ...
+
     async def find_wishes(self, tenant_id: TenantId, *, scope: TenantId | None) -> Wishes | None:
         """What one tenant wants otherwise; None: there is no such tenant."""
         ...
@@ -218,16 +229,34 @@ class OpenBatches(Protocol):
         """A batch of one, sealed at once; one that is in an open batch already stays there, and nothing is sealed."""
         ...
 
-    async def seal_due(self, tenant_id: TenantId, *, now: datetime, limit: int) -> list[Sealed]:
-        """Adopts what was sealed `CLOSING_FOR` ago and never forgotten, then seals what is due, most overdue first."""
+    async def claim_alerts(
+        self, tenant_id: TenantId, tracks: Sequence[tuple[str, int]], *, now: datetime
+    ) -> frozenset[int]:
+        """Which of these detections are to be alerted of: of each track the first that was offered, however often.
+
+        Tracks come with their detections' ids. A track is forgotten `ALERTED_FOR` after it was offered last.
+        Raises IndexAway.
+        """
+        ...
+
+    async def seal_due(self, tenant_id: TenantId, *, now: datetime, limit: int, is_check: bool) -> list[Sealed]:
+        """Adopts what was sealed `CLOSING_FOR` ago and never forgotten, then seals what is due, most overdue first.
+
+        Due is a batch whose window has ended (at `now` or before) and, only in a check, one that is idle (strictly
+        before `now`).
+        """
         ...
 
     async def forget(self, tenant_id: TenantId, batches: Sequence[Sealed]) -> None:
         """They are written down. One that is not sealed here is left alone: it will be, and then claims nothing."""
         ...
 
-    async def next_due(self, tenant_id: TenantId) -> datetime | None:
-        """When the next is due, if nothing more comes; None: none is open."""
+    async def drop_tenant(self, tenant_id: TenantId) -> None:
+        """Forgets every batch of a tenant, whatever its state; raises IndexAway."""
+        ...
+
+    async def next_window_end(self, tenant_id: TenantId) -> datetime | None:
+        """When the next window ends; None: no batch is open."""
         ...
 
     async def began(self) -> str:

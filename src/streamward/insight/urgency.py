@@ -4,18 +4,22 @@ Two questions are kept apart: whether somebody is told now, and whether it is an
 says how sure a detector must be, and of what. What the fence calls late is never urgent.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trigger:
-    """When a detection is urgent: that sure, and one of these (S2-30)."""
+    """When a detection is urgent: that sure, and one of these, compared without case (S2-30)."""
 
     confidence: float
-    labels: frozenset[str]
+    labels: frozenset[str]  # as they were set
+    _folded: frozenset[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_folded", frozenset(map(str.casefold, self.labels)))
 
     def fires(self, label: str, confidence: float) -> bool:
-        return confidence >= self.confidence and label in self.labels
+        return confidence >= self.confidence and label.casefold() in self._folded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,7 +48,8 @@ class ZoneEventRecord:
     site_id: SiteId
     camera_id: CameraId
     generation: Generation
-    made_at: datetime  # when it happened
+    made_at: datetime  # when it happened, inside its grant's interval
+    stamped_at: datetime  # its frame's, as its maker dated it
     stored_at: datetime
     is_late: bool
     kind: Crossing

@@ -1,6 +1,7 @@
 """What happens to leases, as facts in the past tense: log line, metric, feed and test read the same ones."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from streamward.leases.dialing import DialRefusal
 from streamward.leases.lease import DenialReason
@@ -109,6 +110,8 @@ class DialDelayed:
 class CredentialLocked:
     """A camera's credential cannot be opened: its key is missing, or it is another camera's."""
 
+    is_warning: ClassVar[bool] = True
+
     camera_id: CameraId
     key_id: str
 
@@ -119,3 +122,10 @@ class LoginParked:
 
     camera_id: CameraId
     runner_id: RunnerId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoginRetried:
+    """An operator allowed one more try of a parked login."""
+
+    camera_id: CameraId

@@ -1,18 +1,20 @@
 """The fence: what a sink does with something that an owner made.
 
-    newest generation?            ── yes ─→ live     counts as the camera's present
-    made before the next grant?   ── yes ─→ late     stored and flagged, never the present
-    otherwise                     ─────────→ refused
+    owner, tenant and site as granted, stamped by `made_until`?  ── no ─→ refused
+    dated inside the grant's interval, before the next grant?    ── no ─→ refused
+    newest generation?                                           ── yes → live     counts as the camera's present
+                                                                 ── no ─→ late     stored and flagged, never the present
 
-A date that leads the sink's own clock is taken back to it: an owner dates on the late side (`leases.holder`), and no
-later grant may come to stand before an accepted record.
+A record is stored under its date: its stamp, but not before `granted_at`, not after `ended_at`, and not after the
+sink's own clock, since an owner stamps on the late side (`leases.held`). The stamp is kept beside it.
 
-The store must test this in the same statement that stores the record. Then, whatever the broker, the network or a
-thawed process does, accepted records of two owners never share a moment, and nothing is lost that an owner made under
-its lease.
+The store must test this in the same statement that stores the record. Then, whatever the broker, the network, a
+release or a thawed process does, accepted records of two owners never share a moment, and nothing is lost that an
+owner made under its lease and gave a moment for. A release that gives no moment, and the withdrawal of a camera, lose
+what is stamped later than the database's time of that call: stamps lead it by up to the time that a request takes.
 
 Not guaranteed: the order of a record against a grant that commits in the same instant, if a sink tests and stores in
-two steps; anything about records whose `made_at` their maker invented; the fence holds against accidents.
+two steps; anything about records whose `made_at` their maker invented: the fence holds against accidents.
 """
 
 from collections.abc import Mapping
@@ -21,7 +23,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from streamward.leases.lease import Grant, Owner
-from streamward.model.ids import CameraId, Generation
+from streamward.model.ids import CameraId, Generation, SiteId, TenantId
 
 
 class Verdict(StrEnum):
@@ -42,18 +44,33 @@ class Stamp:
     made_at: datetime
 
 
-def dated(stamp: Stamp, *, now: datetime) -> datetime:
-    """The moment under which a sink stores a record that it accepts at database time `now`."""
-    return min(stamp.made_at, now)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StampedRecord(Stamp):
+    """What the fence judges: a stamp, and whose camera the record says it is of."""
+
+    tenant_id: TenantId
+    site_id: SiteId
 
 
-def admit(stamp: Stamp, grants: Mapping[Generation, Grant], *, now: datetime) -> Verdict:
+def dated(made_at: datetime, grant: Grant, *, now: datetime) -> datetime:
+    """The moment under which a sink stores a record of this grant that it accepts at database time `now`."""
+    latest = now if grant.ended_at is None else min(now, grant.ended_at)
+    return max(grant.granted_at, min(made_at, latest))
+
+
+def admit(record: StampedRecord, grants: Mapping[Generation, Grant], *, now: datetime) -> Verdict:
     """Judges a record by the grants of its camera, at database time `now`."""
-    grant = grants.get(stamp.generation)
-    if grant is None or grant.owner != stamp.owner:
-        return Verdict.REFUSED  # never granted, or granted to somebody else
-    successor = grants.get(Generation(stamp.generation + 1))
+    grant = grants.get(record.generation)
+    if grant is None or _whose(record) != _whose(grant):
+        return Verdict.REFUSED
+    if grant.made_until is not None and record.made_at > grant.made_until:
+        return Verdict.REFUSED
+    successor = grants.get(Generation(record.generation + 1))
     if successor is None:
         return Verdict.LIVE
     # Grants' instants strictly rise with the generation, so the next one alone decides.
-    return Verdict.LATE if dated(stamp, now=now) < successor.granted_at else Verdict.REFUSED
+    return Verdict.LATE if dated(record.made_at, grant, now=now) < successor.granted_at else Verdict.REFUSED
+
+
+def _whose(named: StampedRecord | Grant) -> tuple[Owner, TenantId, SiteId]:
+    return named.owner, named.tenant_id, named.site_id

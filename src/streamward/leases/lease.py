@@ -9,10 +9,21 @@
 The store decides; this module is the rule that every store follows, statement by statement. All instants are the
 database's.
 
+A grant covers an interval. It begins at `granted_at` and is bounded by `ended_at` or by the next grant:
+
+    release             ended_at = now, made_until = the owner's last stamp (now, if it gives none)
+    release of all      ended_at = now, made_until = expires_at (its processes are gone: nothing more is stamped)
+    camera withdrawn    ended_at = now, made_until = now; the owner stays until it releases or its ttl is over
+    expiry, takeover    neither: the next grant is the bound
+
+A camera is withdrawn when it is deleted, disabled, marked do-not-process, or moved to another tenant or site. A grant
+that has ended is never renewed, whatever becomes of the camera afterwards.
+
 Guaranteed, whatever clocks do: generations of a camera rise by exactly one and never repeat, also over release,
 deletion and re-creation; the instants of its grants strictly rise; a renewal or release takes effect only for the
-exact (camera, generation, incarnation) that it names; a grant is dated after every moment that an owner before it may
-have stamped (`not_before`).
+exact (camera, generation, incarnation) that it names; a grant is dated after its predecessor's `ended_at`.
+Guaranteed unless the database's clock was set back unseen: a grant is dated after every record of an earlier grant
+that `leases.fence` has accepted (`not_before`, `ClockView.floor`).
 Guaranteed while clocks run within ±5 %: a camera is granted anew only when its former owner no longer trusts its lease.
 Not guaranteed: that an owner past its lease has stopped. It may be frozen in the middle of a step; what it makes then
 is refused by `leases.fence`.
@@ -23,12 +34,13 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from streamward.leases.clock_guard import TOLERANCE, ClockView
-from streamward.leases.policy import Terms, stamp_lead
-from streamward.model.ids import CameraId, Generation, Incarnation, RunnerId
+from streamward.leases.policy import Terms
+from streamward.model.ids import CameraId, Generation, Incarnation, RunnerId, SiteId, TenantId
 
 NEVER = datetime.fromtimestamp(0, UTC)
 UNGRANTED = Generation(0)
 TICK = timedelta(microseconds=1)
+ECHO_AHEAD = timedelta(seconds=TOLERANCE)  # an echoed database time further ahead is from before a clock step
 
 
 class SessionState(StrEnum):
@@ -56,7 +68,8 @@ MOVES: dict[SessionState, frozenset[SessionState]] = {
         SessionState.TERMINATED,
     }),
     SessionState.ORPHANED: frozenset({SessionState.ACTIVE, SessionState.PENDING, SessionState.TERMINATED}),
-    SessionState.TERMINATED: frozenset({SessionState.PENDING}),
+    # A camera created again is active while the owner of its withdrawn grant is still in the row.
+    SessionState.TERMINATED: frozenset({SessionState.PENDING, SessionState.ACTIVE}),
 }
 
 
@@ -79,6 +92,7 @@ class DenialReason(StrEnum):
     INCARNATION_ENDED = "incarnation-ended"
     RUNNER_CORDONED = "runner-cordoned"  # or draining
     NO_CAPACITY = "no-capacity"
+    BUSY = "busy"  # the echoed database time is too old or ahead: ask again with the newest one
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +109,11 @@ class Grant:
     camera_id: CameraId
     generation: Generation
     owner: Owner
+    tenant_id: TenantId  # the camera's, when it was granted
+    site_id: SiteId
     granted_at: datetime
+    ended_at: datetime | None = None  # nothing that the owner made is dated later
+    made_until: datetime | None = None  # nothing that is stamped later is accepted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,14 +129,24 @@ class Lease:
     granted_at: datetime = NEVER
     expires_at: datetime = NEVER
     not_before: datetime = NEVER  # no later grant is dated at or before this
+    ended_at: datetime | None = None  # of the newest grant, as in `Grant`
+    made_until: datetime | None = None
 
-    def acquire(self, owner: Owner, terms: Terms, *, now: datetime, clock: ClockView) -> "Lease | Denied":
-        """Gives the camera to `owner` if it is free, expired, or its own already."""
-        if self.owner == owner and self.state is not SessionState.TERMINATED:
-            return self._extended(terms.ttl, now)
-        if denial := self._denial(now, clock):
+    def acquire(
+        self, owner: Owner, terms: Terms, *, now: datetime, clock: ClockView, echo: datetime | None = None
+    ) -> "Lease | Denied":
+        """Gives the camera to `owner` if it is free or expired, and extends what is its own already.
+
+        Nothing is given to a claim that was long on its way: its answer would come too late to be trusted.
+        """
+        is_own = self.belongs_to(owner)
+        if not is_own and (denial := self._denial(now, clock)):
             return denial
-        not_before = self._stamped_until(now)
+        if not echo_fits(echo, ttl=self.ttl if is_own else terms.ttl, now=now):
+            return Denied(DenialReason.BUSY)
+        if is_own:
+            return self._extended(terms.ttl, now)
+        not_before = max(self._stamped_until(now), clock.floor, self.ended_at or NEVER)
         return replace(
             self,
             generation=Generation(self.generation + 1),
@@ -126,34 +154,58 @@ class Lease:
             state=SessionState.ACTIVE,
             ttl=terms.ttl,
             soft_for=terms.soft_for,
-            granted_at=max(now, not_before + TICK),
+            granted_at=max(now, not_before) + TICK,
             expires_at=now + timedelta(seconds=terms.ttl),
             not_before=not_before,
+            ended_at=None,
+            made_until=None,
         )
 
-    def renew(self, owner: Owner, generation: Generation, *, ttl: float, now: datetime) -> "Lease | None":
-        """Extends exactly this grant; None if it is no longer the owner's. Expiry is not tested: untaken means kept."""
-        if (self.owner, self.generation) != (owner, generation) or self.state is SessionState.TERMINATED:
+    def renew(
+        self, owner: Owner, generation: Generation, *, ttl: float, now: datetime, echo: datetime | None = None
+    ) -> "Lease | Denied | None":
+        """Extends exactly this grant; None if it is no longer the owner's. Expiry is not tested: untaken means kept.
+
+        An owner that receives no answers echoes an old time and extends nothing: `Denied`.
+        """
+        if (self.owner, self.generation) != (owner, generation):
             return None
-        return self._extended(ttl, now)
+        if self.state is SessionState.TERMINATED or self.ended_at is not None:
+            return None
+        return self._extended(ttl, now) if echo_fits(echo, ttl=self.ttl, now=now) else Denied(DenialReason.BUSY)
 
     def release(
-        self, owner: Owner, generation: Generation | None, *, made_until: datetime | None, now: datetime
+        self,
+        owner: Owner,
+        generation: Generation | None,
+        *,
+        made_until: datetime | None,
+        now: datetime,
+        clock: ClockView,
     ) -> "Lease | None":
         """Frees exactly this grant; `made_until` is the last moment that its owner stamped."""
         if self.owner != owner or generation not in (None, self.generation):
             return None
-        latest = made_until if made_until is not None else now + timedelta(seconds=stamp_lead(self.ttl))
-        return self.freed(now=now, not_before=min(latest, self.expires_at))
+        stamped = now if made_until is None else made_until
+        ended = self._ended(now, made_until=min(stamped, max(now, self.expires_at)))
+        return ended.freed(now=now, clock=clock)
 
-    def freed(self, *, now: datetime, not_before: datetime) -> "Lease":
-        """Without an owner; nothing granted later is dated at or before `not_before`."""
+    def released_with_all(self, *, now: datetime, clock: ClockView) -> "Lease":
+        """Freed by an owner whose processes are gone: whatever they stamped under this lease counts."""
+        return self._ended(now, made_until=self.expires_at).freed(now=now, clock=clock)
+
+    def withdrawn(self, now: datetime) -> "Lease":
+        """With its newest grant ended, because the camera is not for its owner any more; the owner stays in the row."""
+        return self._ended(now, made_until=now)
+
+    def freed(self, *, now: datetime, clock: ClockView) -> "Lease":
+        """Without an owner."""
         gone = self.state is SessionState.TERMINATED
         return replace(
             self,
             owner=None,
             state=SessionState.TERMINATED if gone else SessionState.PENDING,
-            not_before=max(self._stamped_until(now), not_before),
+            not_before=max(self._stamped_until(now), clock.floor),
         )
 
     def orphaned(self, *, now: datetime, clock: ClockView) -> "Lease | None":
@@ -161,6 +213,10 @@ class Lease:
         if not self.takes_slot or not self.is_expired(now, clock):
             return None
         return replace(self, state=SessionState.ORPHANED)
+
+    def belongs_to(self, owner: Owner) -> bool:
+        """Whether a claim of this owner extends it; what was withdrawn would be granted anew, if there is room."""
+        return self.owner == owner and self.state is not SessionState.TERMINATED and self.ended_at is None
 
     @property
     def takes_slot(self) -> bool:
@@ -184,9 +240,16 @@ class Lease:
             return None
         if not self.is_expired(now, clock):
             return Denied(DenialReason.HELD)
-        if self._is_from_ahead(now) or self.expires_at + timedelta(seconds=self.soft_for) <= now:
+        is_past_soft_window = self.expires_at + timedelta(seconds=self.soft_for) <= now
+        if self.ended_at is not None or self._is_from_ahead(now) or is_past_soft_window:
             return None
         return Denied(DenialReason.SOFT_WINDOW)
+
+    def _ended(self, now: datetime, *, made_until: datetime) -> "Lease":
+        """With its newest grant ended; the first end counts."""
+        if self.generation == UNGRANTED or self.ended_at is not None:
+            return self
+        return replace(self, ended_at=max(now, self.granted_at), made_until=made_until)
 
     def _extended(self, ttl: float, now: datetime) -> "Lease":
         """More time; never a shorter ttl, since an owner that missed the answer still trusts the longer one."""
@@ -212,3 +275,8 @@ class Lease:
 
     def _leads(self, now: datetime, *, by: float) -> bool:
         return self.owner is not None and self.expires_at > now + timedelta(seconds=self.ttl + by)
+
+
+def echo_fits(echo: datetime | None, *, ttl: float, now: datetime) -> bool:
+    """Whether an owner has received an answer recently enough to be given or to keep a lease; None: it does not say."""
+    return echo is None or now - timedelta(seconds=ttl) <= echo <= now + ECHO_AHEAD

@@ -1,17 +1,18 @@
 """How often a login may be refused: recorders lock accounts, and then nobody gets in.
 
-A login is known by where it is used, its user and the version of its credential. What is known of one is a record:
+A login is known by where it is used and by its user and password, so that cameras with one password share a record
+and a password that was mistyped for one camera says nothing of the others. What is known of one is a record:
 
     ask ──GO──→ a try is open ──accepted──→ proven: nothing else counts any more
          │                    ──gave up───→ as if it had not been
          │                    ──refused───→ counts for a quarter of an hour
          │                    ──silence───→ over after `TRIED_FOR`; counts as refused unless the login was proven
          ├──WAIT──→ somebody else is finding out
-         └──PARKED→ two count
+         └──PARKED→ two count, until the older is a quarter of an hour old or an operator allows one more try
 
 Guaranteed: refused tries and open ones are never more than two in any quarter of an hour, whoever asks, as long as
-every try ends within `TRIED_FOR`. What was accepted a moment ago goes without a try; what was accepted long ago is
-tried by one first, for passwords are changed at recorders too, but holds the others only for a moment.
+every try ends within `TRIED_FOR` of the ask. What was accepted a moment ago goes without a try; what was accepted long
+ago is tried by one first, for passwords are changed at recorders too, but holds the others only for a moment.
 Not guaranteed: the bound for logins that go within `FRESH_FOR` of an acceptance, nor for a process that stands still in
 the middle of a login. A clock that is set back prolongs nothing; one that is set ahead ends what was parked.
 
@@ -24,21 +25,29 @@ from enum import StrEnum
 from typing import NewType
 
 from streamward.model.ids import CameraId, Incarnation
-from streamward.model.secret import Secret
+from streamward.model.source_url import NETWORK, Credential, SourceKind, SourceUrl
 
 MOST_REFUSED = 2  # logins in PARKED_FOR
 PARKED_FOR = 900.0  # seconds
-TRIED_FOR = 10.0  # seconds after which a try is over, whatever became of it: longer than any dial
+ANSWER_WITHIN = 4.5  # seconds for the answer to an ask; one that comes later is not acted on
+TRIED_FOR = 15.0  # seconds after which a try is over, whatever became of it: longer than an answer and a dial
 GLANCED_FOR = 2.0  # seconds for which a try of a proven login holds the others back
 FRESH_FOR = 10.0  # seconds in which an acceptance stands for all
 
-LoginId = NewType("LoginId", str)  # a digest: nothing of where, and of whom, can be read from it
+_PORTS = {SourceKind.RTSP: 554, SourceKind.RTSPS: 322}
+
+# A digest of where, of the user and of the password. Without a key it can be tested against guessed passwords, so it
+# stays where the password is: in runners, and between them and the control plane. The control plane stores another
+# digest of it, under a key that is not in the database.
+LoginId = NewType("LoginId", str)
 
 
-def login_id(host: str, port: int, user: Secret, *, version: int) -> LoginId:
-    """The id of one credential in one place."""
-    parts = (host, str(port), user.reveal(), str(version))
-    named = b"".join(len(each).to_bytes(8) + each for each in (part.encode(errors="surrogatepass") for part in parts))
+def login_of(url: SourceUrl, credential: Credential | None) -> LoginId | None:
+    """The login of a source; None: it has no credential, or is not reached over a network."""
+    if credential is None or url.kind not in NETWORK:
+        return None
+    parts = (url.host, str(url.port or _PORTS[url.kind]), credential.user.reveal(), credential.password.reveal())
+    named = b"".join(len(each).to_bytes(8) + each for each in (part.encode() for part in parts))
     return LoginId(hashlib.sha256(named).hexdigest())
 
 
@@ -136,10 +145,21 @@ def told(record: LoginRecord, by: Asker, outcome: LoginOutcome, now: float) -> L
             return LoginRecord(refused=_counted((*record.refused, Refusal(by, now)), now), tries=others)
 
 
+def retried(record: LoginRecord, now: float) -> LoginRecord:
+    """The record once an operator has allowed one more try of a parked login; any other record stays as it is."""
+    seen = settled(record, now)
+    return replace(seen, refused=seen.refused[1 - MOST_REFUSED :]) if seen.is_parked else record
+
+
+def parked_until(record: LoginRecord) -> float:
+    """The instant from which a parked login may be tried again."""
+    return record.refused[-MOST_REFUSED].at + PARKED_FOR
+
+
 def retry_in(record: LoginRecord, now: float) -> float:
     """Seconds until another answer can be hoped for, if nobody tells anything before."""
     if record.is_parked and not record.tries:
-        return max(0.0, record.refused[-MOST_REFUSED].at + PARKED_FOR - now)
+        return max(0.0, parked_until(record) - now)
     return max((_held_for(record) - (now - each.since) for each in record.tries), default=0.0)
 
 

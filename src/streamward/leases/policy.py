@@ -68,15 +68,15 @@ def trusted_for(ttl: float) -> float:
     return TRUSTED_SHARE * ttl - SCHEDULING_PAUSE
 
 
-def stamp_lead(ttl: float) -> float:
-    """By how much an owner's stamp may lead database time: a slow answer and the drift of both clocks over a ttl."""
-    return RENEW_TIMEOUT + 0.12 * ttl
-
-
 def check_timings(*, ttl: float, renew_every: float) -> None:
     """Refuses timings under which one lost renewal would cost the lease."""
     if trusted_for(ttl) < _needed(renew_every):
         raise TimingsContradict(ttl=ttl, renew_every=renew_every)
+
+
+def renewal_interval(trusted: float) -> float:
+    """Seconds between renewals of leases that are trusted so long: five sixths of what `check_timings` allows."""
+    return (trusted - RENEW_TIMEOUT) / 2 * 5 / 6
 
 
 def _needed(renew_every: float) -> float:
@@ -84,10 +84,11 @@ def _needed(renew_every: float) -> float:
 
 
 FAST = Policy(name=LeasePolicyName.FAST, ttl=8.0, renew_every=2.0)
+FASTER = Policy(name=LeasePolicyName.FASTER, ttl=3.0, renew_every=0.5)
 STICKY = Policy(name=LeasePolicyName.STICKY, ttl=90.0, renew_every=10.0, soft_for=600.0)
 TASK = Policy(name=LeasePolicyName.TASK, ttl=15.0, renew_every=5.0)
 
-BY_NAME = {policy.name: policy for policy in (FAST, STICKY, TASK)}
+BY_NAME = {policy.name: policy for policy in (FAST, FASTER, STICKY, TASK)}
 
 
 Policies = Mapping[LeasePolicyName, Policy]

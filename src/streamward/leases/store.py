@@ -10,18 +10,21 @@ One conformance suite holds every driver to the rules in `leases.lease`, `leases
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Protocol
 
 from streamward.leases.dialing import Bucket, DialGranted, DialRefused
 from streamward.leases.handover import HandoverAsk, HandoversTold
 from streamward.leases.lease import Denied, Grant, Lease, Owner, SessionState
 from streamward.leases.login_talk import LoginsJudged, LoginTalk
+from streamward.leases.logins import LoginId, LoginRecord
 from streamward.model.camera import Camera, Site
 from streamward.model.errors import StreamwardError
 from streamward.model.ids import CameraId, Generation, RunnerId, SiteId, TenantId
 from streamward.model.register import IdentityStore, Note, Outbox, Register
 from streamward.model.runner import AS_STARTED, Making, Runner, RunnerSpec
 from streamward.model.status import StreamStatus
+from streamward.model.tenant import TenantDeletions
 from streamward.model.vault import Sealed
 
 EVERY = 2**31 - 1  # rows
@@ -41,6 +44,7 @@ class Claim:
     owner: Owner
     camera_id: CameraId
     ttl: float | None = None  # None: the policy's
+    echo: datetime | None = None  # as in `Renewal`: what it holds already is extended only if that fits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +54,7 @@ class OpenClaim:
     owner: Owner
     limit: int
     beyond_share: bool = False  # also for what is others' to take: they had their time
+    echo: datetime | None = None  # as in `Claim`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +83,7 @@ class Renewal:
     owner: Owner
     leases: tuple[Named, ...]
     ttl: float | None = None  # None: each lease's own
+    echo: datetime | None = None  # database time of the newest renewal's answer that arrived; None: not given
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +106,7 @@ class Renewed:
     at: datetime
     kept: tuple[Kept, ...]
     lost: tuple[CameraId, ...]  # not the owner's any more, or no longer wanted: stop at once
-    busy: tuple[CameraId, ...]  # locked by somebody else just now: ask again at once
+    busy: tuple[CameraId, ...]  # locked just now, or the echo was too old: ask again at once
     unlisted: tuple[Named, ...]  # held by this owner, but not named: it should release what it does not know
 
 
@@ -179,7 +185,10 @@ class LeaseFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedLease:
-    """A lease, whose camera it is about, and what was last reported of the stream, by its owner or one before."""
+    """A lease, whose camera it is about, and what was last reported of the stream, by its owner or one before.
+
+    It has no owner if that was granted the camera for another tenant, which had a camera of this id before.
+    """
 
     lease: Lease
     tenant_id: TenantId
@@ -207,7 +216,9 @@ class RunnerStore(Protocol):
 
     async def register(self, spec: RunnerSpec) -> Runner | Denied: ...
     async def end(self, owner: Owner) -> tuple[CameraId, ...]: ...
-    async def heartbeat(self, owner: Owner, making: Making = AS_STARTED) -> Runner | Denied: ...
+    async def heartbeat(
+        self, owner: Owner, making: Making = AS_STARTED, *, answer_delay: float | None = None
+    ) -> Runner | Denied: ...
     async def find_runner(self, runner_id: RunnerId) -> Runner | None: ...
     async def runners(self) -> list[Runner]: ...
     async def site_load(self, site_id: SiteId) -> SiteLoad: ...
@@ -221,6 +232,7 @@ class CameraFilter:
     enabled: bool | None = None
     tenant_id: TenantId | None = None
     site_id: SiteId | None = None
+    name: str | None = None
     after: CameraId | None = None
     limit: int = 100
 
@@ -232,6 +244,10 @@ class CameraStore(Protocol):
     async def find_camera(self, camera_id: CameraId, *, scope: TenantId | None) -> Camera | None: ...
     async def find_cameras(self, camera_ids: Sequence[CameraId], *, scope: TenantId | None) -> list[Camera]:
         """Those of these ids that there are, in no order."""
+        ...
+
+    async def find_named_cameras(self, names: Sequence[str], *, tenant_id: TenantId) -> list[Camera]:
+        """Those of a tenant that have one of these names, in no order."""
         ...
 
     async def save_camera(self, camera: Camera) -> None:
@@ -294,12 +310,27 @@ class LoginStore(Protocol):
         """Takes in what a runner tells, and answers what it asks."""
         ...
 
+    async def find_login(self, tenant_id: TenantId, names: Sequence[LoginId]) -> LoginRecord | None:
+        """The record of a login under the first of its names that has one."""
+        ...
+
+    async def retry_login(self, tenant_id: TenantId, names: Sequence[LoginId]) -> bool:
+        """Allows one more try of a login that is parked; returns whether it was."""
+        ...
+
 
 class StatusStore(Protocol):
     """What was last reported of each stream. A report of a superseded generation is ignored."""
 
     async def record(self, reports: Sequence[StreamStatus]) -> int: ...
     async def find_status(self, camera_id: CameraId) -> StreamStatus | None: ...
+
+
+class KeyKind(StrEnum):
+    """What a key of the control planes is for."""
+
+    SIGNING = "signing"  # of tokens
+    MASTER = "master"  # of camera credentials
 
 
 class Store(
@@ -313,6 +344,7 @@ class Store(
     StatusStore,
     Register,
     IdentityStore,
+    TenantDeletions,
     Outbox,
     Protocol,
 ):
@@ -322,6 +354,15 @@ class Store(
     async def close(self) -> None: ...
     async def ping(self) -> datetime:
         """Tells the database's time, and looks at its clock."""
+        ...
+
+    async def agree_key(self, kind: KeyKind, key_id: str) -> str:
+        """The id of the key that every control plane needs: the one that is recorded, or this one, which is then."""
+        ...
+
+    async def find_key(self, kind: KeyKind) -> str | None: ...
+    async def record_key(self, kind: KeyKind, key_id: str) -> None:
+        """Puts another key in the place of the recorded one."""
         ...
 
     @property

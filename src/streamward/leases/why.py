@@ -5,11 +5,12 @@ each other; the situation is read in several statements.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from streamward.leases.lease import Lease
+from streamward.leases.logins import LoginRecord, parked_until, settled
 from streamward.leases.store import BudgetView, SiteLoad
 from streamward.model.camera import Camera
 from streamward.model.runner import Runner
@@ -30,6 +31,8 @@ class ReasonCode(StrEnum):
     SITE_MISMATCH = "site-mismatch"  # whoever was heard serves other sites
     RUNNERS_CORDONED = "runners-cordoned"  # or draining
     NO_CAPACITY = "no-capacity"
+    ANSWERS_LATE = "answers-late"  # the runners that could take it receive answers too late to keep a lease
+    WITHDRAWN = "withdrawn"  # it was changed or created again, and its former owner has not released it yet
     NOT_OWNED = "not-owned"  # free, and somebody could take it
     BUDGET_EMPTY = "budget-empty"
     NO_REPORT = "no-report"  # owned, and nothing was heard of its stream lately
@@ -39,6 +42,10 @@ class ReasonCode(StrEnum):
     AUTH_PARKED = "auth-parked"
     DEGRADED = "degraded"
     DETECTOR_UNUSABLE = "detector-unusable"
+    CERTIFICATE_REFUSED = "certificate-refused"  # it speaks TLS, and its certificate is not accepted
+    HOST_RESOURCES = "host-resources"  # its owner's host has no descriptor, port or memory left to dial it
+    SOURCE_FORBIDDEN = "source-forbidden"  # its site, the installation or its owner's settings do not allow it
+    UNDECODABLE = "undecodable"  # connected, and nothing of what arrives can be decoded
     WAITING_FOR_KEYFRAME = "waiting-for-keyframe"
     RUNNING = "running"
 
@@ -61,18 +68,28 @@ class Situation:
     load: SiteLoad  # of its site
     budget: BudgetView | None
     status: StreamStatus | None
+    login: LoginRecord | None = None  # of a stream that was reported as parked
     now: datetime
 
 
 _SUBSTATES = {
     Substate.STALLED: Reason(code=ReasonCode.STALLED, detail="connected, but no frames arrive"),
-    Substate.PARKED: Reason(
-        code=ReasonCode.AUTH_PARKED, detail="its login was refused too often: change the credential or wait"
-    ),
     Substate.DEGRADED: Reason(code=ReasonCode.DEGRADED, detail="its process keeps failing"),
     Substate.WAITING_FOR_KEYFRAME: Reason(
-        code=ReasonCode.WAITING_FOR_KEYFRAME, detail="connected, waiting for a picture that can be decoded by itself"
+        code=ReasonCode.WAITING_FOR_KEYFRAME, detail="connected: frames arrive, but no keyframe yet"
     ),
+}
+
+
+_CERTIFICATES = {
+    StreamErrorCode.TLS_CERT_EXPIRED: "has expired or is not valid yet: renew it, or compare the clocks of camera and "
+    "runner",
+    StreamErrorCode.TLS_CERT_NAME_MISMATCH: "is not for the host in its URL: use the name in the certificate, or pin "
+    "the certificate (`cameras set --tls-fingerprint`)",
+    StreamErrorCode.TLS_CERT_UNTRUSTED: "has an issuer that is not trusted: give the site its CA (`sites set "
+    "--tls-ca`) or pin the certificate (`cameras set --tls-fingerprint`)",
+    StreamErrorCode.TLS_CERT_PIN_MISMATCH: "is not the pinned one: if the camera has a new certificate, pin that "
+    "(`cameras set --tls-fingerprint`)",
 }
 
 
@@ -82,6 +99,10 @@ def explain(seen: Situation) -> list[Reason]:
         return unwanted
     if seen.lease is None or seen.lease.owner is None or seen.lease.expires_at <= seen.now:
         return [*_expiry(seen), _takers(seen)]
+    if seen.lease.ended_at is not None:
+        left = (seen.lease.expires_at - seen.now).total_seconds()
+        detail = f"runner {seen.lease.owner.runner_id} has yet to release it; without that it is free in {left:.0f} s"
+        return [Reason(code=ReasonCode.WITHDRAWN, detail=detail)]
     return list(_stream(seen, seen.lease))
 
 
@@ -97,7 +118,7 @@ def _expiry(seen: Situation) -> Iterator[Reason]:
     if lease is None or lease.owner is None:
         return
     left = (lease.expires_at + timedelta(seconds=lease.soft_for) - seen.now).total_seconds()
-    if left > 0:
+    if left > 0 and lease.ended_at is None:
         yield Reason(
             code=ReasonCode.SOFT_WINDOW,
             detail=f"runner {lease.owner.runner_id} is silent and may still come back, for {left:.0f} s more",
@@ -123,22 +144,44 @@ def _takers(seen: Situation) -> Reason:
         return Reason(code=ReasonCode.RUNNERS_CORDONED, detail="every healthy runner of its site is cordoned or drains")
     if seen.load.free_slots == 0:
         return Reason(code=ReasonCode.NO_CAPACITY, detail="every healthy runner of its site holds all that it may")
+    late = [(runner.answer_delay, runner.runner_id) for runner in near if runner.takes_leases and runner.answer_delay]
+    if len(late) == sum(runner.takes_leases for runner in near):
+        delay, runner_id = min(late)
+        detail = (
+            f"runner {runner_id} receives the control plane's answers {delay:.1f} s late, too late to keep a lease: "
+            "look at the network and the database, or use a policy with a longer ttl"
+        )
+        return Reason(code=ReasonCode.ANSWERS_LATE, detail=detail)
     return Reason(code=ReasonCode.NOT_OWNED, detail="free: a runner with room for it has yet to ask")
 
 
 def _stream(seen: Situation, lease: Lease) -> Iterator[Reason]:
     """How an owned camera's stream stands."""
     status = _report(seen, lease)
+    if status is not None and status.substate is Substate.PARKED:
+        yield _parked(seen)
+        return
+    if (
+        status is not None
+        and status.error_code == StreamErrorCode.CORRUPT_STREAM
+        and status.state is not StreamState.STREAMING
+    ):
+        yield Reason(
+            code=ReasonCode.UNDECODABLE,
+            detail=f"it sends frames, but none that can be decoded{_error(status)}{_retry(status, seen.now)}",
+        )
+        return
     if status is not None and status.substate is not None:
-        is_unseen = status.substate is Substate.DEGRADED and status.error_code is not None
-        yield _unseen(status) if is_unseen else _SUBSTATES[status.substate]
+        is_impaired = status.substate is Substate.DEGRADED and status.error_code is not None
+        reason = _impaired(status) if is_impaired else _SUBSTATES[status.substate]
+        yield replace(reason, detail=f"{reason.detail}{_retry(status, seen.now)}")
         return
     if status is not None and status.state is StreamState.STREAMING:
         yield Reason(code=ReasonCode.RUNNING, detail=f"runner {status.runner_id} is streaming it")
         return
     if seen.budget is not None and seen.budget.bucket.tokens < 1.0:
         yield Reason(code=ReasonCode.BUDGET_EMPTY, detail=f"site {seen.camera.site_id} has no dial token left just now")
-    yield _without_frames(status)
+    yield _without_frames(status, seen, lease)
 
 
 def _report(seen: Situation, lease: Lease) -> StreamStatus | None:
@@ -154,21 +197,78 @@ def _report(seen: Situation, lease: Lease) -> StreamStatus | None:
     return status if (seen.now - heard_at).total_seconds() <= REPORT_WITHIN else None
 
 
-def _unseen(status: StreamStatus) -> Reason:
-    detail = f"its pictures arrive, but its detector fails ({status.error_code})"
-    return Reason(code=ReasonCode.DEGRADED, detail=detail)
+def _parked(seen: Situation) -> Reason:
+    """Names the login by the place and the version of the credential: user and password are never told."""
+    camera = seen.camera
+    login = f"its login at {camera.shown_url} (version {camera.credential_version} of the credential)"
+    record = LoginRecord() if seen.login is None else settled(seen.login, seen.now.timestamp())
+    if not record.is_parked:
+        detail = f"{login} was refused too often, and may be tried again now: its runner asks within seconds"
+        return Reason(code=ReasonCode.AUTH_PARKED, detail=detail)
+    until = datetime.fromtimestamp(parked_until(record), UTC)
+    refused = ", ".join(sorted({each.by.camera_id for each in record.refused}))
+    detail = (
+        f"{login} was refused twice, for {refused}, and is not tried until {until:%Y-%m-%d %H:%M:%S} UTC: "
+        f"give the right one (`streamward cameras set {camera.camera_id} --user USER`), or, if it is right by now, "
+        f"`streamward cameras retry {camera.camera_id}`"
+    )
+    return Reason(code=ReasonCode.AUTH_PARKED, detail=detail)
 
 
-def _without_frames(status: StreamStatus | None) -> Reason:
+def _impaired(status: StreamStatus) -> Reason:
+    is_corrupt = status.error_code == StreamErrorCode.CORRUPT_STREAM
+    what = "at least half of them are corrupt" if is_corrupt else "its detector fails"
+    return Reason(code=ReasonCode.DEGRADED, detail=f"its frames arrive, but {what}{_error(status)}")
+
+
+def _error(status: StreamStatus) -> str:
+    """The code, and the runner's sentence to it."""
+    code = f" ({status.error_code})" if status.error_code else ""
+    return f"{code}: {status.error_detail}" if status.error_detail else code
+
+
+def _retry(status: StreamStatus, now: datetime) -> str:
+    if status.retry_at is None or status.retry_at <= now:
+        return ""
+    return f"; the next try is at {status.retry_at.astimezone(UTC):%H:%M:%S} UTC"
+
+
+def _without_frames(status: StreamStatus | None, seen: Situation, lease: Lease) -> Reason:
     if status is None:
         return Reason(code=ReasonCode.NO_REPORT, detail="its owner has not reported its stream lately")
+    why = f"{_error(status)}{_retry(status, seen.now)}"
+    runner = f"runner {status.runner_id}"
     if status.error_code == StreamErrorCode.DETECTOR_FAILED:
         return Reason(
             code=ReasonCode.DETECTOR_UNUSABLE,
-            detail=f"its detector cannot be loaded ({status.error_code}), which is tried again: the log of runner "
-            f"{status.runner_id} says why, and `streamward models list` on its host what is there",
+            detail=f"its detector cannot be loaded{why}; `streamward models list` on the host of {runner} lists what "
+            "is there",
         )
-    code = f" ({status.error_code})" if status.error_code else ""
+    if status.error_code == StreamErrorCode.HOST_RESOURCES:
+        return Reason(
+            code=ReasonCode.HOST_RESOURCES,
+            detail=f"the host of runner {status.runner_id} has no descriptor, port or memory left to dial it "
+            f"({status.error_code}): its log says which; the limit of open files is LimitNOFILE or `ulimit -n`",
+        )
+    if status.error_code == StreamErrorCode.SOURCE_NOT_PERMITTED:
+        return Reason(
+            code=ReasonCode.SOURCE_FORBIDDEN,
+            detail=f"the settings of {runner} do not permit its kind of source, its address or its folder{why}; see "
+            "STREAMWARD_RUNNER_SOURCE_* on its host",
+        )
+    if status.error_code == StreamErrorCode.URL_FORBIDDEN:
+        return Reason(
+            code=ReasonCode.SOURCE_FORBIDDEN,
+            detail="its source is not opened, because its site or the installation does not allow its kind or "
+            f"address, the camera redirects, or its file may not be read{why}",
+        )
+    if status.error_code in _CERTIFICATES:
+        what = f"its certificate {_CERTIFICATES[StreamErrorCode(status.error_code)]} ({status.error_code})"
+        return Reason(code=ReasonCode.CERTIFICATE_REFUSED, detail=f"{what}{_retry(status, seen.now)}")
     if status.state is StreamState.CONNECTING:
-        return Reason(code=ReasonCode.CONNECTING, detail=f"its owner is connecting{code}")
-    return Reason(code=ReasonCode.DISCONNECTED, detail=f"its owner lost the connection{code}")
+        before = f", after the last try failed{_error(status)}" if status.error_code else ""
+        return Reason(code=ReasonCode.CONNECTING, detail=f"{runner} is connecting{before}")
+    has_run = status.streamed_generation == lease.generation
+    return Reason(
+        code=ReasonCode.DISCONNECTED, detail=f"{runner} {'lost the connection' if has_run else 'cannot connect'}{why}"
+    )

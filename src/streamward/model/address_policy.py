@@ -9,6 +9,10 @@ reached: loopback, link-local, cloud metadata, unspecified, multicast, reserved.
 `0.0.0.0/0` does not open them: they must be meant. An IPv6 address that leads to an IPv4 one (mapped, translated,
 tunnelled) is refused as well if that one is denied or special.
 
+The installation and each runner have limits of the same form, which a source must pass as well. They are closed by
+default (`DEFAULT_LIMITS`): no special address, no file, no device. A site's policy that is wider than the
+installation's limits is refused when it is written.
+
 A name is accepted at entry, since what it means may change: whoever connects resolves it once, judges that address, and
 connects to no other.
 """
@@ -43,10 +47,14 @@ _SPECIAL: tuple[tuple[Network, AddressFault], ...] = tuple(
         AddressFault.METADATA: (
             "169.254.169.254/32",
             "169.254.170.2/32",
+            "169.254.170.23/32",
             "100.100.100.200/32",
             "168.63.129.16/32",
             "192.0.0.192/32",
             "fd00:ec2::254/128",
+            "fd00:ec2::23/128",
+            "fd20:ce::254/128",
+            "fd00:c1::a9fe:a9fe/128",
         ),
         AddressFault.LOOPBACK: ("127.0.0.0/8", "::1/128"),
         AddressFault.LINK_LOCAL: ("169.254.0.0/16", "fe80::/10"),
@@ -71,6 +79,22 @@ class NetworkRefused(StreamwardError):
         return f"{self.text!r} is not a network like 10.20.0.0/16 or 2001:db8::/32, with no bits set behind its prefix"
 
 
+class PolicyTooWide(StreamwardError):
+    """A site's policy that allows more than the installation does."""
+
+    def __init__(self, *, field: str, value: str, limit: str) -> None:
+        super().__init__(field, value, limit)
+        self.field = field
+        self.value = value
+        self.limit = limit
+
+    def __str__(self) -> str:
+        return (
+            f"sources.{self.field} names {self.value}, which the limits of this installation do not include "
+            f"({self.limit}); STREAMWARD_SOURCES_{self.field.upper()} of the control plane sets them"
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddressPolicy:
     """What a site says about its sources; without a word of its own, any address that is not special."""
@@ -92,6 +116,19 @@ class AddressPolicy:
         """The same for the address in a URL, if there is one."""
         return None if url.address is None else self.judge(url.address)
 
+    def check_includes(self, other: "AddressPolicy") -> None:
+        """Raises PolicyTooWide for the first kind or network of another policy that these limits do not include.
+
+        An empty allow list is never too wide: it leaves the choice to the limits.
+        """
+        if excess := sorted(other.kinds - self.kinds):
+            raise PolicyTooWide(field="kinds", value=excess[0], limit=f"kinds: {', '.join(sorted(self.kinds))}")
+        for network in other.allow:
+            if not self._includes(network):
+                allowed = ", ".join(map(str, self.allow)) or "every network that is not special"
+                denied = f"; denied: {', '.join(map(str, self.deny))}" if self.deny else ""
+                raise PolicyTooWide(field="allow", value=str(network), limit=f"allowed: {allowed}{denied}")
+
     def described(self) -> dict[str, list[str]]:
         """The policy in words; what is not said is left out."""
         said: dict[str, list[str]] = {
@@ -100,6 +137,14 @@ class AddressPolicy:
             "kinds": sorted(self.kinds - NETWORK),
         }
         return {name: words for name, words in said.items() if words}
+
+    def _includes(self, network: Network) -> bool:
+        """Whether another policy may allow that network; one in a special network needs an own entry in there."""
+        outer = [each for each in self.allow if _is_inside(network, each)]
+        if (self.allow and not outer) or any(_is_inside(network, each) for each in self.deny):
+            return False
+        opened = [special for special, _ in _SPECIAL if _is_inside(network, special)]
+        return all(any(_is_inside(each, special) for each in outer) for special in opened)
 
     def _forbids(self, address: Address) -> AddressFault | None:
         if _is_in(address, self.deny):
@@ -111,6 +156,7 @@ class AddressPolicy:
 
 
 EVERYWHERE = AddressPolicy()  # but to what is special
+DEFAULT_LIMITS = AddressPolicy(kinds=NETWORK | {SourceKind.NULL})  # of an installation or a runner that sets none
 
 
 def parse_network(text: str) -> Network:

@@ -24,6 +24,7 @@ class LeasePolicyName(StrEnum):
     """How long a runner's silence is borne; `leases.policy` has the numbers."""
 
     FAST = "fast"  # live cameras: another runner in seconds
+    FASTER = "faster"  # live cameras whose runners have a short way to the control plane
     STICKY = "sticky"  # edge boxes with shaky links: wait for the old owner first
     TASK = "task"  # job engines
 
@@ -36,6 +37,7 @@ class Site:
     tenant_id: TenantId
     policy: LeasePolicyName | None = None  # None: the runner's own
     addresses: AddressPolicy = EVERYWHERE
+    tls_ca: str | None = None  # PEM: the CAs of its cameras' certificates; None: those of the runner's host
     dials: int = DEFAULT_DIALS  # the capacity of its dial budget
     dials_per_minute: float = DEFAULT_DIALS_PER_MINUTE
     updated_at: datetime = UNDATED
@@ -49,9 +51,11 @@ class Camera:
     camera_id: CameraId
     tenant_id: TenantId
     site_id: SiteId
+    name: str | None = None  # by its tenant's choice, and unique in it
     rtsp_url: str = field(repr=False)  # without user and password, but for rows from before these were sealed
     sealed: Sealed | None = field(default=None, repr=False)  # these two, as `CredentialVault` sealed them
     credential_version: int = 0  # rises when they change
+    tls_fingerprint: str | None = None  # SHA-256 of its certificate in lower case; None: judged by its issuer
     enabled: bool = True
     do_not_process: bool = False
     detector: str | None = None  # None: the runner's default
@@ -68,6 +72,11 @@ class Camera:
     def is_wanted(self) -> bool:
         """Whether a runner should hold it."""
         return self.enabled and not self.do_not_process
+
+    def withdraws(self, before: "Camera") -> bool:
+        """Whether this change takes the camera from its owner: not wanted any more, or another tenant's or site's."""
+        is_moved = (self.tenant_id, self.site_id) != (before.tenant_id, before.site_id)
+        return is_moved or (before.is_wanted and not self.is_wanted)
 
     @property
     def source_kind(self) -> SourceKind | None:

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+LONGEST_LABEL = 64  # characters
+OTHERS = "*"  # among labels: all that are not named
+
 
 @dataclass(frozen=True, slots=True)
 class Box:

@@ -10,6 +10,8 @@ from enum import StrEnum
 
 from streamward.model.ids import Incarnation, TenantId
 
+CLOCKS_APART = 60.0  # seconds by which the clock of a host that signs may differ from the control plane's
+
 
 class Role(StrEnum):
     """What a caller is."""

@@ -3,11 +3,12 @@
 Guaranteed by every driver: what `put` returned from is there, whole, whatever is killed afterwards; nobody ever reads
 half of it. Putting the same again changes nothing that anybody could notice. A key begins with its tenant, so what one
 tenant's people may read can be granted by that alone.
-Not guaranteed: that an object is ever removed. How long they are kept is said where they lie (a bucket's life cycle, a
-timer over the folder); one that is gone is an answer, not an error.
+Not guaranteed: how long an object is kept. That is configured in the store (a bucket's life cycle, a timer over the
+folder); only the objects of a deleted tenant are deleted by us. A missing object is an answer, not an error.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from hashlib import sha256
@@ -91,6 +92,14 @@ class ObjectStore(Protocol):
 
     async def get(self, key: ObjectKey) -> bytes | None:
         """An object, or None if there is none; raises StoreAway."""
+        ...
+
+    async def names(self, tenant_id: TenantId, *, limit: int) -> list[str]:
+        """The names of some objects of a tenant, and of what a killed process left of one; raises StoreAway."""
+        ...
+
+    async def delete(self, names: Sequence[str]) -> None:
+        """Deletes objects by the names that `names` gave, or by their keys; raises StoreAway: some may be left."""
         ...
 
     def url(self, key: ObjectKey) -> str:

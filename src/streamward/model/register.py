@@ -5,7 +5,7 @@ writes in the same transaction who did it (the audit) and what the outside is to
 is half-done. Neither carries a credential: a person's edit can be read by others than its object.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from enum import StrEnum
@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from streamward.model.announcement import Announcement
 from streamward.model.camera import UNDATED, Camera, Site
 from streamward.model.identity import Author, Identity, Invitation, Role
-from streamward.model.ids import SiteId, TenantId
+from streamward.model.ids import CameraId, SiteId, TenantId
 from streamward.model.runner import Runner
 from streamward.model.tenant import Tenant
 
@@ -31,7 +31,7 @@ NOUNS: dict[type[Thing], str] = {
     Invitation: "invitation",
     Identity: "identity",
 }
-_NOT_TOLD = {"sealed", "code_hash", "revision", "updated_at", "last_seen_at", "incarnation"}
+_NOT_TOLD = {"tenant_key", "sealed", "code_hash", "revision", "updated_at", "last_seen_at", "incarnation"}
 
 
 class Verb(StrEnum):
@@ -79,9 +79,11 @@ class Hindrance(StrEnum):
     """Why an edit was not made, and with it none of its list."""
 
     TAKEN = "taken"  # there is a thing of that id
+    NAME_TAKEN = "name-taken"  # another camera of the same tenant has that name
     CHANGED = "changed"  # it is not in the revision that was read
     NO_PLACE = "no-place"  # the tenant or the site that it belongs to is not there
     IN_USE = "in-use"  # other things belong to it
+    DELETING = "deleting"  # a tenant of that name is being deleted
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +177,10 @@ class Register(Protocol):
         """Makes all of these edits or none; a name for them is only looked up and kept with the first one."""
         ...
 
+    async def write_note(self, note: Note) -> None:
+        """Adds a row to the audit that is no edit."""
+        ...
+
     async def audit(self, wanted: AuditFilter) -> list[AuditRow]: ...
     async def find_tenant(self, tenant_id: TenantId, *, scope: TenantId | None) -> Tenant | None: ...
     async def tenants(self, page: Page) -> list[Tenant]: ...
@@ -216,12 +222,20 @@ class IdentityStore(Protocol):
         ...
 
     async def find_invitation(self, invitation_id: str, *, scope: TenantId | None) -> Invitation | None: ...
+    async def known_codes(self, code_hashes: Collection[str]) -> set[str]:
+        """Those of these hashes that are of any code, open, used or expired: whoever names one has had it."""
+        ...
+
     async def redeem(self, redemption: Redemption) -> Identity | None:
         """The identity that a code gives; None: it is unknown, used or expired. The same key again gets the same."""
         ...
 
     async def identities(self, page: Page, *, subject: str | None = None) -> list[Identity]: ...
     async def find_identity(self, identity_id: str, *, scope: TenantId | None) -> Identity | None: ...
+    async def proving(self, identity_ids: Collection[str]) -> dict[str, Identity]:
+        """Those of these identities that there are, of any tenant, by their ids: for what their keys have signed."""
+        ...
+
     async def has_admin(self) -> bool:
         """Whether somebody can sign in who may invite others."""
         ...
@@ -280,6 +294,28 @@ def key_field(thing: Thing) -> str:
 def name_of(edit: Edit) -> str:
     """What an edit is about, told from everything else: one list names each thing once."""
     return f"{NOUNS[type(edit.thing)]} {key_of(edit.thing)}"
+
+
+def names_given(edits: Sequence[Edit]) -> list[tuple[TenantId, str]]:
+    """The names that edits give to cameras, each with its tenant; one that a camera had before is not given."""
+    given = ((edit.before, edit.after) for edit in edits)
+    return [
+        (after.tenant_id, after.name)
+        for before, after in given
+        if isinstance(after, Camera)
+        and after.name is not None
+        and not (isinstance(before, Camera) and before.name == after.name)
+    ]
+
+
+def name_clash(edits: Sequence[Edit], holders: Mapping[tuple[TenantId, str], CameraId]) -> Edit | None:
+    """The first edit that gives a camera a name which another camera of its tenant has, or is given before it."""
+    taken = dict(holders)
+    for edit in edits:
+        for name in names_given([edit]):
+            if taken.setdefault(name, CameraId(key_of(edit.thing))) != key_of(edit.thing):
+                return edit
+    return None
 
 
 def action(edit: Edit) -> str:

@@ -52,6 +52,18 @@ AS_STARTED = Making()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RunnerLoad:
+    """What a runner reports of itself with each heartbeat (S0-025): its shards, and what its processes use."""
+
+    shards: int = 0
+    cpu_pct: float = 0.0  # of one processor
+    mem_mb: float = 0.0
+
+
+NO_LOAD = RunnerLoad()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Runner:
     """A runner's row: who it is, what it may hold, and when it was last heard."""
 
@@ -68,6 +80,7 @@ class Runner:
     detector: str | None = None  # of that make; None: what the runner was started with
     earlier_detector: str | None = None  # to go back to
     making: Making = AS_STARTED  # as the runner says
+    answer_delay: float | None = None  # seconds, while it receives answers too late to keep a lease (its own report)
     revision: int = 0  # set by the store: rises with each change by people
 
     @property

@@ -20,7 +20,7 @@ class Substate(StrEnum):
 
     STALLED = "STALLED"  # connected, no frames
     PARKED = "PARKED"  # its login was refused too often
-    DEGRADED = "DEGRADED"  # its process keeps failing, or its detector does
+    DEGRADED = "DEGRADED"  # its process or its detector keeps failing, or most of its frames are corrupt
     WAITING_FOR_KEYFRAME = "WAITING_FOR_KEYFRAME"
 
 
@@ -36,6 +36,8 @@ class StreamStatus:
     shard_id: ShardId | None = None
     substate: Substate | None = None
     error_code: str | None = None
+    error_detail: str | None = None  # the runner's sentence to that code
+    retry_at: datetime | None = None  # when the runner tries again
     fps: float | None = None
     last_frame_ts: datetime | None = None
     last_frame_age_s: float | None = None

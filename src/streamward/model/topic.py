@@ -29,6 +29,12 @@ class Topic:
         kind, tenant, site, camera = routing_key.rsplit(".", maxsplit=3)
         return cls(kind=kind, tenant=tenant, site=site, camera=camera)
 
+    @classmethod
+    def tenant_in(cls, routing_key: str) -> str | None:
+        """Whose message it is; None: it is no key of S0."""
+        words = routing_key.rsplit(".", maxsplit=3)
+        return words[1] if len(words) == len(("kind", "tenant", "site", "camera")) else None
+
     @property
     def subject(self) -> str:
         return f"{self.tenant}/{self.site}/{self.camera}"

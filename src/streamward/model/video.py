@@ -13,6 +13,10 @@ class VideoCodec(StrEnum):
 
     H264 = "h264"
     H265 = "h265"
+    MJPEG = "mjpeg"
+
+
+NAL_CODECS = (VideoCodec.H264, VideoCodec.H265)  # those that are made of NAL units: what the simulated NVR sends
 
 
 class DecodeMode(StrEnum):

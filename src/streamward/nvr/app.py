@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import os
 import signal
 import ssl
 from collections.abc import Callable
@@ -12,8 +13,11 @@ from streamward.nvr.control import ControlApi
 from streamward.nvr.reel import Library
 from streamward.nvr.server import Nvr
 from streamward.nvr.spec import NvrSpec
+from streamward.protocol.readiness import NvrReady
+from streamward.runtime.listening import CannotListen
+from streamward.runtime.local_http import HOST
 
-Announce = Callable[[list[str], str], None]
+Announce = Callable[[NvrReady], None]
 Progress = Callable[[str], None]  # what is being encoded
 
 
@@ -27,17 +31,6 @@ class TlsUnusable(StreamwardError):
 
     def __str__(self) -> str:
         return f"cannot serve TLS with {self.certificate}: {self.why}"
-
-
-class CannotListen(StreamwardError):
-    """A port that somebody else has, or that this user may not have."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
-
-    def __str__(self) -> str:
-        return f"cannot listen: {self.why}; --port and --control-port choose others"
 
 
 def load_tls(certificate: Path, key: Path | None) -> ssl.SSLContext:
@@ -60,12 +53,17 @@ async def serve(spec: NvrSpec, *, control_port: int, announce: Announce, progres
     gc.freeze()  # clips and packets are for ever: no collection has to look at them again
     control = ControlApi(nvr)
     try:
-        await nvr.start()
-        address = await control.start(control_port)
-        announce([nvr.url(camera.name) for camera in spec.cameras], address)
+        try:
+            await nvr.start()
+        except OSError as err:
+            raise CannotListen.because(err, spec.host, spec.port, remedy="choose another with --port") from err
+        try:
+            address = await control.start(control_port)
+        except OSError as err:
+            raise CannotListen.because(err, HOST, control_port, remedy="choose another with --control-port") from err
+        urls = [nvr.url(camera.name) for camera in spec.cameras]
+        announce(NvrReady(pid=os.getpid(), camera_urls=urls, control_url=address))
         await told.wait()
-    except OSError as err:
-        raise CannotListen(err.strerror or str(err)) from err
     finally:
         await control.stop()
         await nvr.stop()

@@ -25,6 +25,7 @@ from streamward.nvr.camera import Moment
 from streamward.nvr.faults import Fault
 from streamward.nvr.server import Nvr
 from streamward.nvr.spec import UnknownCamera
+from streamward.protocol.codec import MalformedMessage, decode
 from streamward.runtime.local_http import HOST, Asked, LocalApi, Refused, Reply, Route
 
 MOST_DIGITS = 18  # of a frame number
@@ -106,7 +107,7 @@ class ControlApi:
         return [FaultOrder(placed.fault, placed.camera) for placed in self._nvr.recorder.board.placed()]
 
     async def _set(self, asked: Asked) -> list[FaultOrder]:
-        order = msgspec.json.decode(asked.body, type=FaultOrder)
+        order = decode(asked.body, FaultOrder)
         await self._nvr.set(order.fault, camera=order.camera)
         return await self._faults(asked)
 
@@ -149,7 +150,7 @@ def _told(tell: Callable[[Asked], Awaitable[Any]]) -> Route:
             return Reply(HTTPStatus.OK, msgspec.json.encode(await tell(asked)))
         except UnknownCamera as err:
             raise Refused(HTTPStatus.NOT_FOUND, str(err)) from err
-        except msgspec.MsgspecError as err:
+        except MalformedMessage as err:
             raise Refused(HTTPStatus.BAD_REQUEST, str(err)) from err
 
     return Route(answer)

@@ -14,7 +14,7 @@ from typing import Annotated, Literal, TypeVar
 
 import msgspec
 
-from streamward.model.video import VideoCodec
+from streamward.model.video import NAL_CODECS, VideoCodec
 
 _WORD = re.compile(r"(?<!^)(?=[A-Z])")
 
@@ -149,6 +149,10 @@ class Reencode(_Fault, frozen=True, kw_only=True):
     codec: VideoCodec | None = None
     width: Side | None = None
     height: Side | None = None
+
+    def __post_init__(self) -> None:
+        if self.codec not in (None, *NAL_CODECS):
+            raise ValueError(f"{self.codec} cannot be encoded here")
 
 
 class Corrupt(_Fault, frozen=True, kw_only=True):

@@ -55,7 +55,7 @@ class Library:
         """The reel; takes seconds if its clip was never made before."""
         key = (scene, codec, picture)
         if key not in self._reels:
-            self._reels[key] = _cut(load(scene, self._folder, codec=codec, picture=picture))
+            self._reels[key] = cut(load(scene, self._folder, codec=codec, picture=picture))
         return self._reels[key]
 
     def footage(self, file: Path) -> Footage:
@@ -72,11 +72,12 @@ class Library:
         """A file as a reel, as it is or in this form; takes as long as it is if it has to be encoded."""
         key = (file, codec, size)
         if key not in self._shown:
-            self._shown[key] = _cut(self.footage(file).clip(self._folder, codec=codec, size=size))
+            self._shown[key] = cut(self.footage(file).clip(self._folder, codec=codec, size=size))
         return self._shown[key]
 
 
-def _cut(clip: Clip) -> Reel:
+def cut(clip: Clip) -> Reel:
+    """A clip as packets."""
     codec = VideoCodec(clip.codec)
     return Reel(
         scene=clip.scene,

@@ -23,7 +23,11 @@ DEAD = Queue(name="analysis_dead", bindings=(Binding(EXCHANGE, "dead.#"),), most
 
 
 class AnalysisRequest(Message, frozen=True):
-    """Batcher: a batch is closed and can be analysed. The message's id is the batch's full one: repeats share it."""
+    """Batcher: a batch is closed and can be analysed. The message's id is the batch's full one: repeats share it.
+
+    `started_at` is when the batch was opened, and `pipeline_start_time` when its earliest frame reached a Worker: what
+    lies between them is the latency of the pipeline, or the time that the detection was in a spool.
+    """
 
     batch_id: str  # the short one
     camera_id: Id
@@ -35,7 +39,7 @@ class AnalysisRequest(Message, frozen=True):
 
 
 class DetectionNew(Message, frozen=True, kw_only=True):
-    """Batcher: something was seen, and which batch it is in so far."""
+    """Batcher: something was seen, and which batch it is in so far; `timestamp` is when this was broadcast."""
 
     detection_id: int
     batch_id: str
@@ -84,7 +88,6 @@ def routing_key(batch: Sealed) -> str:
 
 
 def analysis_request(batch: Sealed) -> AnalysisRequest:
-    """The pipeline started with the frame of the first detection, and so did the batch."""
     return AnalysisRequest(
         batch_id=short(batch.batch_id),
         camera_id=batch.camera_id,
@@ -92,7 +95,7 @@ def analysis_request(batch: Sealed) -> AnalysisRequest:
         started_at=batch.started_at,
         closed_at=batch.closed_at,
         close_reason=batch.reason,
-        pipeline_start_time=batch.started_at,
+        pipeline_start_time=batch.pipeline_start_time,
     )
 
 

@@ -1,7 +1,7 @@
 """Cameras as CSV (RFC 4180, UTF-8, a header first), written and read so that what was written reads the same.
 
-A column that is not there leaves its field alone, and so does an empty cell, but for `detector`, `max_fps`,
-`decode`, `detect_every_n_frames`, `zones`, `thresholds` and `labels`, which it empties. `labels` is
+A column that is not there leaves its field alone, and so does an empty cell, but for `tls_fingerprint`, `detector`,
+`max_fps`, `decode`, `detect_every_n_frames`, `zones`, `thresholds` and `labels`, which it empties. `labels` is
 `name=value;name=value`, with `;` in a value written `%3B` and `%` as `%25`; `zones` and `thresholds` are JSON, as the
 API has them.
 
@@ -142,6 +142,7 @@ _READS: dict[str, Callable[[str, str], Any]] = {
     **dict.fromkeys(SECRETS, _secret),
     "enabled": _truth,
     "do_not_process": _truth,
+    "tls_fingerprint": _word_or_none,
     "detector": _word_or_none,
     "max_fps": _number,
     "decode": _word_or_none,

@@ -10,7 +10,7 @@ from streamward.model.camera import Camera
 from streamward.model.source_url import SourceKind
 from streamward.model.video import DecodeMode
 from streamward.protocol import seeing
-from streamward.protocol.fields import ClearText, Cursor, Id, Limit, Message
+from streamward.protocol.fields import ClearText, Cursor, Fingerprint, Id, Limit, Message
 from streamward.protocol.seeing import EveryN, Thresholds, ZoneShape, ZoneShapes
 
 MOST_LABELS = 32
@@ -27,16 +27,18 @@ class CameraQuery(Message, frozen=True):
     enabled: bool | None = None
     tenant_id: Id | None = None
     site_id: Id | None = None
+    name: Id | None = None
     limit: Limit = 100
     cursor: Cursor | None = None
 
 
-class CameraRow(Message, frozen=True):
-    """One camera; user and password in its URL are blacked out."""
+class CameraRow(Message, frozen=True, kw_only=True):
+    """One camera; user and password in its URL are blacked out. One without a name has no such field."""
 
     camera_uuid: str
     tenant_id: str
     site_id: str
+    name: str | UnsetType = UNSET
     rtsp_url: str
     enabled: bool
     updated_at: datetime
@@ -53,15 +55,19 @@ class CreateCamera(Message, frozen=True):
     """Operator adds a camera to a site; answered by CameraDetails.
 
     User and password stand in the URL, with `@ : / # ? %` and spaces in them written as %XX, or as they are in fields
-    of their own. Without a `camera_uuid` it gets one. Without zones things count everywhere, without thresholds what
-    the detector itself holds for sure enough.
+    of their own. `name` is how the camera's tenant calls it, and unique in that tenant. A `camera_uuid` is one for the
+    whole installation: a caller of one tenant leaves it out, any other may; then it is generated. Without zones things
+    count everywhere, without thresholds what the detector itself holds for sure enough. With a `tls_fingerprint` an
+    rtsps camera is accepted by its certificate alone, whoever issued it; if its site has a `tls_ca`, by both.
     """
 
     site_id: Id
     rtsp_url: ClearText
     camera_uuid: Id | None = None
+    name: Id | None = None
     username: ClearText | None = None
     password: ClearText | None = None
+    tls_fingerprint: Fingerprint | None = None
     enabled: bool = True
     do_not_process: bool = False
     detector: Id | None = None
@@ -85,9 +91,11 @@ class ChangeCamera(Message, frozen=True):
     """
 
     site_id: Id | UnsetType = UNSET
+    name: Id | UnsetType | None = UNSET
     rtsp_url: ClearText | UnsetType = UNSET
     username: ClearText | UnsetType = UNSET
     password: ClearText | UnsetType = UNSET
+    tls_fingerprint: Fingerprint | UnsetType | None = UNSET
     enabled: bool | UnsetType = UNSET
     do_not_process: bool | UnsetType = UNSET
     detector: Id | UnsetType | None = UNSET
@@ -102,9 +110,10 @@ class ChangeCamera(Message, frozen=True):
         seeing.check(self.zones, self.thresholds)
 
 
-class CameraDetails(CameraRow, frozen=True):
+class CameraDetails(CameraRow, frozen=True, kw_only=True):
     """Control plane: a camera as operators see it; `***@` in its URL stands for a user and password."""
 
+    tls_fingerprint: str | None
     source_kind: SourceKind | None  # none: from before sources were checked
     do_not_process: bool
     detector: str | None
@@ -132,6 +141,7 @@ def details(camera: Camera) -> CameraDetails:
     """A camera as people see it."""
     return CameraDetails(
         **_row(camera),
+        tls_fingerprint=camera.tls_fingerprint,
         source_kind=camera.source_kind,
         do_not_process=camera.do_not_process,
         detector=camera.detector,
@@ -150,6 +160,7 @@ def _row(camera: Camera) -> dict[str, Any]:
         "camera_uuid": camera.camera_id,
         "tenant_id": camera.tenant_id,
         "site_id": camera.site_id,
+        "name": UNSET if camera.name is None else camera.name,
         "rtsp_url": camera.shown_url,
         "enabled": camera.enabled,
         "updated_at": camera.updated_at,

@@ -103,10 +103,11 @@ class ShownCase(Message, frozen=True):
 
 
 def shown(case: Case) -> ShownCase:
-    """A batch as a model is shown it."""
+    """A batch as a model is shown it; times count from its earliest frame."""
+    started_at = case.batch.pipeline_start_time or case.batch.started_at
 
     def since(moment: datetime) -> float:
-        return round((moment - case.batch.started_at).total_seconds(), 3)
+        return round((moment - started_at).total_seconds(), 3)
 
     kinds = [
         ShownPresence(
@@ -124,7 +125,7 @@ def shown(case: Case) -> ShownCase:
     ]
     return ShownCase(
         camera_id=case.batch.camera_id,
-        started_at=case.batch.started_at.isoformat(),
+        started_at=started_at.isoformat(),
         close_reason=case.batch.reason,
         presences=kinds,
         detections=[

@@ -1,10 +1,12 @@
 """JSON in and out, under one policy: what we receive is exactly what was declared, or it is refused.
 
-Refused: unknown fields, fields given twice, numbers in strings, NaN, nesting without end, text that is not UTF-8.
+Refused: unknown fields, fields given twice, numbers in strings, NaN, numbers out of range whatever their length,
+nesting without end, text that is not UTF-8, and text with NUL, which PostgreSQL does not store.
 What is told about a refusal names the place and the rule, and repeats no more of the message than a short beginning.
 """
 
 import json
+import math
 import re
 from collections.abc import Iterable
 from datetime import datetime
@@ -23,6 +25,8 @@ LONGEST_DETAIL = 300  # characters
 
 _ID_RULE = "of 1 to 64 letters, digits, '_' or '-' (a UUID in lower case)"
 _STRANGE_NAME = re.compile(r"unknown field `(?![A-Za-z0-9_.-]{1,64}`).*`", re.DOTALL)  # a URL with its password, say
+
+_NUL = "Expected text without NUL"
 
 T = TypeVar("T")
 
@@ -85,6 +89,7 @@ def decode_query(pairs: Iterable[tuple[str, str]], kind: type[T]) -> T:
 def convert(fields: dict[str, Any], kind: type[T]) -> T:
     """The message with these fields."""
     try:
+        _refuse_nul(fields)
         return msgspec.convert(fields, kind, dec_hook=_read)
     except msgspec.ValidationError as err:
         raise InvalidMessage(str(err)) from None
@@ -104,10 +109,14 @@ def _decoded(body: bytes, kind: type[T]) -> T:
 
 def _check_text(key: str, text: str, value: Any) -> None:
     """Refuses what `msgspec` is too kind to: a filter that is `null` would filter nothing."""
+    if "\0" in text:
+        raise InvalidMessage(f"{_NUL} - at `$.{key}`")
     if value is None:
         raise InvalidMessage(f"Expected a value, or nothing at all - at `$.{key}`")
     if isinstance(value, bool) and text.lower() not in {"true", "false"}:
         raise InvalidMessage(f"Expected `true` or `false` - at `$.{key}`")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InvalidMessage(f"Expected a number - at `$.{key}`")
     if isinstance(value, datetime) and ":" not in text:
         raise InvalidMessage(f"Expected an instant of RFC 3339 - at `$.{key}`")
 
@@ -131,11 +140,28 @@ def _read(kind: type[Any], value: Any) -> Any:
 
 
 def _check_form(body: bytes) -> None:
-    """Refuses what `msgspec` lets pass or does not come to: fields given twice, and whatever is wrong further on."""
+    """Refuses what `msgspec` lets pass or does not come to: fields given twice, and whatever is wrong further on.
+
+    Numbers are not converted: `int` takes no more than 4,300 digits, and needs long for those. `msgspec` bounds them.
+    """
     try:
-        json.loads(body, object_pairs_hook=_once, parse_constant=_no_constant)
+        json.loads(body, object_pairs_hook=_once, parse_constant=_no_constant, parse_int=len, parse_float=len)
+        if b"\\u0000" in body:
+            _refuse_nul(json.loads(body, parse_int=len, parse_float=len))
     except json.JSONDecodeError as err:
         raise MalformedMessage(f"JSON is malformed: {err}") from None
+
+
+def _refuse_nul(value: Any) -> None:
+    left = [value]
+    while left:  # no recursion: what is nested deeply is refused elsewhere, with a reason
+        each = left.pop()
+        if isinstance(each, str) and "\0" in each:
+            raise InvalidMessage(_NUL)
+        if isinstance(each, dict):
+            left += [*each, *each.values()]
+        elif isinstance(each, list):
+            left += each
 
 
 def _once(pairs: list[tuple[str, Any]]) -> None:

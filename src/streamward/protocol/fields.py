@@ -18,6 +18,13 @@ Capacity = Annotated[int, msgspec.Meta(ge=0, le=10_000)]
 LARGEST_PAGE = 1000
 Limit = Annotated[int, msgspec.Meta(ge=1, le=LARGEST_PAGE)]
 Cursor = Annotated[str, msgspec.Meta(description="`next_cursor` of the page before, with the same filters")]
+Fingerprint = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=r"^[0-9A-Fa-f]{2}(:?[0-9A-Fa-f]{2}){31}$(?!\n)",
+        description="the SHA-256 fingerprint of a certificate: 64 hexadecimal digits, colons allowed",
+    ),
+]
 Instant = Annotated[datetime, msgspec.Meta(tz=True)]  # one without a zone could not be compared with ours
 
 

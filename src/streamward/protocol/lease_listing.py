@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from streamward.leases.lease import UNGRANTED, Grant, SessionState
+from streamward.leases.lease import UNGRANTED, Grant, Lease, SessionState
 from streamward.leases.store import PlacedLease
 from streamward.model.status import StreamState, StreamStatus, Substate
 from streamward.protocol.fields import Cursor, Id, Limit, Message
@@ -19,7 +19,7 @@ class LeaseQuery(Message, frozen=True):
 
 
 class StreamSeen(Message, frozen=True):
-    """What was last reported of a stream; by an owner of before, if `version` is not that of the lease."""
+    """What the owner last reported of a stream under its present grant."""
 
     runner_id: str
     version: int | None
@@ -32,7 +32,10 @@ class StreamSeen(Message, frozen=True):
 
 
 class LeaseRow(Message, frozen=True):
-    """Control plane: a camera's ownership; without an owner nobody has it, without instants nobody ever had."""
+    """Control plane: a camera's ownership; without an owner nobody has it, without instants nobody ever had.
+
+    Without a `stream` its owner has reported nothing of it yet.
+    """
 
     camera_uuid: str
     tenant_id: str
@@ -61,7 +64,11 @@ class PastGrant(Message, frozen=True):
     version: int
     owner_id: str
     incarnation: str
+    tenant_id: str  # the camera's, when it was granted
+    site_id: str
     granted_at: datetime
+    ended_at: datetime | None  # when it was released or its camera withdrawn
+    made_until: datetime | None  # nothing that was stamped later counts
 
 
 class LeaseDetails(LeaseRow, frozen=True):
@@ -86,11 +93,16 @@ def lease_row(placed: PlacedLease) -> LeaseRow:
         granted_at=lease.granted_at if was_granted else None,
         expires_at=lease.expires_at if was_granted else None,
         ttl_ms=round(lease.ttl * 1000),
-        stream=None if placed.status is None else _seen(placed.status),
+        stream=_seen(lease, placed.status),
     )
 
 
-def _seen(status: StreamStatus) -> StreamSeen:
+def _seen(lease: Lease, status: StreamStatus | None) -> StreamSeen | None:
+    """Reports of a former owner or grant, and of one that was withdrawn or released, say nothing of the stream now."""
+    if status is None or lease.owner is None or lease.ended_at is not None:
+        return None
+    if status.runner_id != lease.owner.runner_id or status.generation not in (None, lease.generation):
+        return None
     return StreamSeen(
         runner_id=status.runner_id,
         version=status.generation,
@@ -120,5 +132,9 @@ def past_grant(grant: Grant) -> PastGrant:
         version=grant.generation,
         owner_id=grant.owner.runner_id,
         incarnation=grant.owner.incarnation,
+        tenant_id=grant.tenant_id,
+        site_id=grant.site_id,
         granted_at=grant.granted_at,
+        ended_at=grant.ended_at,
+        made_until=grant.made_until,
     )

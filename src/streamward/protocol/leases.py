@@ -23,6 +23,7 @@ from streamward.protocol.fields import (
 from streamward.protocol.seeing import ZoneShape
 
 MAX_NAMED = 10_000  # leases in one message
+Make = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]  # as large as its column
 
 
 class AcquireCamera(Message, frozen=True):
@@ -32,6 +33,10 @@ class AcquireCamera(Message, frozen=True):
     camera_uuid: Id
     ttl_seconds: TtlSeconds
     incarnation: Id | None = None
+    server_time_echo: Instant | None = None  # as in RenewCameras; too old or ahead: 409, `busy`
+
+    def __post_init__(self) -> None:
+        check_year(self.server_time_echo)
 
 
 class RenewCamera(Message, frozen=True):
@@ -42,6 +47,10 @@ class RenewCamera(Message, frozen=True):
     ttl_seconds: TtlSeconds
     version: Version | None = None
     incarnation: Id | None = None
+    server_time_echo: Instant | None = None  # as in RenewCameras
+
+    def __post_init__(self) -> None:
+        check_year(self.server_time_echo)
 
 
 class ReleaseCamera(Message, frozen=True):
@@ -82,6 +91,7 @@ class CameraSource(Message, frozen=True, omit_defaults=True):
     detect_every_n_frames: int | None = None
     zones: list[ZoneShape] = msgspec.field(default_factory=list)
     thresholds: dict[str, float] = msgspec.field(default_factory=dict)
+    tls_fingerprint: str | None = None
     site_id: str | None = None
     revision: int | None = None
 
@@ -105,6 +115,10 @@ class AcquireCameras(Message, frozen=True):
     limit: Annotated[int, msgspec.Meta(ge=1, le=MOST_ASKED)]
     incarnation: Id | None = None
     beyond_share: bool = False
+    server_time_echo: Instant | None = None  # as in AcquireCamera
+
+    def __post_init__(self) -> None:
+        check_year(self.server_time_echo)
 
 
 class AcquiredCamera(Message, frozen=True):
@@ -135,11 +149,20 @@ class NamedLease(Message, frozen=True):
 
 
 class RenewCameras(Message, frozen=True):
-    """Runner keeps all that it holds; answered by CamerasRenewed."""
+    """Runner keeps all that it holds; answered by CamerasRenewed.
+
+    `server_time_echo` is the newest `server_time` of a renewal's answer that the runner received (before the first one:
+    of its first grant). A lease is extended only while that is at most its ttl old and at most 1 s ahead; otherwise it
+    is `busy`. Without an echo every renewal extends, also one whose answers never arrive.
+    """
 
     runner_id: Id
     cameras: Annotated[list[NamedLease], msgspec.Meta(max_length=MAX_NAMED)]
     incarnation: Id | None = None
+    server_time_echo: Instant | None = None
+
+    def __post_init__(self) -> None:
+        check_year(self.server_time_echo)
 
 
 class RenewedLease(Message, frozen=True):
@@ -213,9 +236,10 @@ class Heartbeat(Message, frozen=True):
     shards: Annotated[int, msgspec.Meta(ge=0)] = 0
     cpu_pct: Annotated[float, msgspec.Meta(ge=0)] = 0.0
     mem_mb: Annotated[float, msgspec.Meta(ge=0)] = 0.0
-    make: Annotated[int, msgspec.Meta(ge=0)] = 0  # of its Workers: the latest that is known to work
-    tried_make: Annotated[int, msgspec.Meta(ge=0)] = 0  # the latest that it was told of
+    make: Make = 0  # of its Workers: the latest that is known to work
+    tried_make: Make = 0  # the latest that it was told of
     make_problem: Annotated[str, msgspec.Meta(max_length=LONGEST_PROBLEM)] | None = None  # why it refused that one
+    answer_delay_s: Annotated[float, msgspec.Meta(ge=0)] | None = None  # while answers come too late to keep a lease
     ts: Instant | None = None
     type: Literal["runner.heartbeat"] = "runner.heartbeat"
 

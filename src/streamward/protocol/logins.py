@@ -1,6 +1,7 @@
 """Who may log in at cameras now, on the wire (DESIGN 8).
 
-A login is a digest of host, port, user and the credential's version, so that no message and no row names a user.
+A login is a digest of host, port, user and password. Messages have it only on connections that also deliver the
+password itself; the control plane stores a digest of it under a key that is not in the database.
 """
 
 from typing import Annotated
@@ -13,7 +14,7 @@ from streamward.protocol.fields import Id, Message
 MAX_LOGINS = 200  # in one list of one message
 
 LoginDigest = Annotated[
-    str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$(?!\n)", description="SHA-256 of host, port, user and version")
+    str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$(?!\n)", description="SHA-256 of host, port, user and password")
 ]
 
 
@@ -52,3 +53,10 @@ class LoginAnswers(Message, frozen=True):
     """Control plane: one answer for each ask, but for cameras that the runner does not hold."""
 
     items: list[AnsweredLogin]
+
+
+class LoginRetried(Message, frozen=True):
+    """Control plane: whether the camera's login was parked; if so, a runner tries it once more within seconds."""
+
+    camera_uuid: str
+    was_parked: bool

@@ -77,6 +77,7 @@ class BatchDetails(Message, frozen=True):
     closed_at: datetime
     close_reason: str
     queued: bool
+    pipeline_start_time: datetime | None = None  # null: closed by a release that did not store it
 
 
 class BatchPage(Message, frozen=True):
@@ -153,4 +154,5 @@ def batch_details(record: BatchRecord) -> BatchDetails:
         closed_at=batch.closed_at,
         close_reason=batch.reason,
         queued=record.is_told,
+        pipeline_start_time=batch.pipeline_start_time,
     )

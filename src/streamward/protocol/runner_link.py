@@ -1,5 +1,7 @@
 """A runner's asks as messages, and messages as answers: what stands between `leases.holder` and any transport."""
 
+from datetime import datetime
+
 from streamward.leases.holder import Acquired, Answer, Ask, Beat, Flags, Released, Releasing
 from streamward.leases.lease import DenialReason, Denied
 from streamward.leases.store import Kept, Named, OpenClaim, Renewal, Renewed
@@ -44,8 +46,8 @@ REPLIES: dict[type[Request], type[Reply]] = {
 }
 
 
-def request(ask: Ask) -> Request:
-    """The message that carries an ask."""
+def request(ask: Ask, *, at: datetime | None = None) -> Request:
+    """The message that carries an ask; `at` is the time of a heartbeat by the runner's clock."""
     match ask.body:
         case RunnerSpec() as spec:
             return RegisterRunner(
@@ -55,26 +57,37 @@ def request(ask: Ask) -> Request:
                 policy=spec.policy,
                 capacity_streams=spec.capacity,
             )
-        case OpenClaim(owner=owner, limit=limit, beyond_share=beyond_share):
+        case OpenClaim(owner=owner, limit=limit, beyond_share=beyond_share, echo=echo):
             return AcquireCameras(
-                runner_id=owner.runner_id, incarnation=owner.incarnation, limit=limit, beyond_share=beyond_share
+                runner_id=owner.runner_id,
+                incarnation=owner.incarnation,
+                limit=limit,
+                beyond_share=beyond_share,
+                server_time_echo=echo,
             )
-        case Renewal(owner=owner, leases=leases):
+        case Renewal(owner=owner, leases=leases, echo=echo):
             named = [NamedLease(camera_uuid=each.camera_id, version=each.generation or 0) for each in leases]
-            return RenewCameras(runner_id=owner.runner_id, incarnation=owner.incarnation, cameras=named)
+            return RenewCameras(
+                runner_id=owner.runner_id, incarnation=owner.incarnation, cameras=named, server_time_echo=echo
+            )
         case Releasing(owner, leases):
             return ReleaseCameras(
                 runner_id=owner.runner_id,
                 incarnation=owner.incarnation,
                 cameras=[_given_back(each) for each in leases],
             )
-        case Beat(owner, streams_owned, making):
+        case Beat(owner, streams_owned, making, load, answer_delay):
             return Heartbeat(
                 runner_id=owner.runner_id,
                 streams_owned=streams_owned,
+                shards=load.shards,
+                cpu_pct=load.cpu_pct,
+                mem_mb=load.mem_mb,
                 make=making.proven,
                 tried_make=making.tried,
                 make_problem=making.problem,
+                answer_delay_s=answer_delay,
+                ts=at,
             )
 
 

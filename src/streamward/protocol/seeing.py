@@ -8,13 +8,13 @@ from typing import Annotated
 import msgspec
 from msgspec import UnsetType
 
+from streamward.model.detection import LONGEST_LABEL
 from streamward.model.zone import Point, Zone
 from streamward.protocol.fields import Id, Message
 
 MOST_ZONES = 32
 FEWEST_POINTS, MOST_POINTS = 3, 64
 MOST_THRESHOLDS = 256
-LONGEST_LABEL = 64  # characters
 LARGEST_ZONES = 16 << 10  # bytes of one camera's; a runner is told of a thousand cameras in one answer
 LARGEST_THRESHOLDS = 8 << 10
 

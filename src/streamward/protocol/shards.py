@@ -10,8 +10,9 @@ from streamward.model.secret import Secret
 from streamward.model.video import DecodeMode, HardwareDecoding, SkipLoopFilter
 from streamward.protocol import seeing
 from streamward.protocol.events import DETECTIONS, STATUS
-from streamward.protocol.fields import ClearText, Id, Message, Version
+from streamward.protocol.fields import ClearText, Fingerprint, Id, Message, Version
 from streamward.protocol.seeing import EveryN, Thresholds, ZoneShapes
+from streamward.protocol.sites import LocalKind, SourceLimits, SourceRules
 from streamward.vision.zones import Zones
 
 SHARD_SIZE = 64  # cameras at most
@@ -55,10 +56,13 @@ class Source(Message, frozen=True):
     do_not_process: bool = False
     allow: list[str] = msgspec.field(default_factory=list)
     deny: list[str] = msgspec.field(default_factory=list)
-    kinds: list[str] = msgspec.field(default_factory=list)
+    kinds: list[LocalKind] = msgspec.field(default_factory=list)
+    installation: SourceRules | None = None  # the installation's limits, as its control plane reports them
     zones: ZoneShapes = msgspec.field(default_factory=list)
     thresholds: Thresholds = msgspec.field(default_factory=dict)  # empty: what the detector holds for sure enough
-    ca_file: str | None = None  # of the Worker's host: the certificates that rtsps trusts; None: the system's
+    tls_fingerprint: Fingerprint | None = None  # of an rtsps camera's certificate: no other is accepted
+    tls_ca: str | None = None  # in PEM: the CAs that rtsps trusts, with those in `ca_file`; neither: the system's
+    ca_file: str | None = None  # of the Worker's host
     via: ClearText | None = None  # a restream of it on this host, which is read in its place
 
     def __post_init__(self) -> None:
@@ -141,6 +145,7 @@ class ShardConfig(Message, frozen=True):
     runner_id: Id
     shard_id: Id
     sources: Annotated[list[Source], msgspec.Meta(max_length=SHARD_SIZE)]
+    source_limits: SourceLimits = SourceLimits()  # of this host, whatever the sources' sites allow
     max_fps: Fps = 6.0
     detector: DetectorName = "colour"
     decode: DecodeMode = DecodeMode.SAMPLED

@@ -6,7 +6,10 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from streamward.model.address_policy import AddressPolicy, parse_network
 from streamward.model.camera import DEFAULT_DIALS, DEFAULT_DIALS_PER_MINUTE, LeasePolicyName
+from streamward.model.certificates import LARGEST_PEM, check_authorities
+from streamward.model.source_url import NETWORK, SourceKind
 from streamward.protocol.fields import Id, Message, Version
 
 MOST_NETWORKS = 100
@@ -16,6 +19,14 @@ DialCapacity = Annotated[int, msgspec.Meta(ge=1, le=10_000)]
 DialRate = Annotated[float, msgspec.Meta(gt=0, le=1_000_000, description="tokens per minute")]
 LocalKind = Literal["device", "file", "null"]
 LOCAL_KINDS: tuple[LocalKind, ...] = ("device", "file", "null")
+AuthoritiesPem = Annotated[
+    str,
+    msgspec.Meta(
+        max_length=LARGEST_PEM,
+        pattern=r"^[\x09\x0a\x0d\x20-\x7e]*$",
+        description="certificates in PEM: the CAs that issue those of the site's rtsps cameras, and no others do",
+    ),
+]
 NetworkText = Annotated[str, msgspec.Meta(max_length=64, description="a network like 10.20.0.0/16, or an address")]
 
 
@@ -85,6 +96,29 @@ class SourceRules(Message, frozen=True):
     deny: Annotated[list[NetworkText], msgspec.Meta(max_length=MOST_NETWORKS)] = msgspec.field(default_factory=list)
     kinds: list[LocalKind] = msgspec.field(default_factory=list)
 
+    @property
+    def policy(self) -> AddressPolicy:
+        """As addresses are judged by; raises NetworkRefused."""
+        return AddressPolicy(
+            allow=tuple(map(parse_network, self.allow)),
+            deny=tuple(map(parse_network, self.deny)),
+            kinds=NETWORK | {SourceKind(kind) for kind in self.kinds},
+        )
+
+
+class SourceLimits(SourceRules, frozen=True):
+    """Which sources a runner opens at all, whatever its cameras' sites allow.
+
+    The same form as a site's rules; the kind `null` is always permitted. Files are opened only below one of `folders`,
+    symbolic links resolved.
+    """
+
+    folders: list[str] = msgspec.field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if "file" in self.kinds and not self.folders:
+            raise ValueError("the kind file needs at least one of `folders`")
+
 
 class CreateSite(Message, frozen=True):
     """Operator adds a site; answered by SiteDetails. An operator of all tenants names the tenant."""
@@ -95,6 +129,11 @@ class CreateSite(Message, frozen=True):
     capacity: DialCapacity = DEFAULT_DIALS
     refill_rate: DialRate = DEFAULT_DIALS_PER_MINUTE
     sources: SourceRules = SourceRules()
+    tls_ca: AuthoritiesPem | None = None
+
+    def __post_init__(self) -> None:
+        if self.tls_ca is not None:
+            check_authorities(self.tls_ca)
 
 
 class ChangeSite(Message, frozen=True):
@@ -104,6 +143,11 @@ class ChangeSite(Message, frozen=True):
     capacity: DialCapacity | UnsetType = UNSET
     refill_rate: DialRate | UnsetType = UNSET
     sources: SourceRules | UnsetType = UNSET
+    tls_ca: AuthoritiesPem | UnsetType | None = UNSET
+
+    def __post_init__(self) -> None:
+        if isinstance(self.tls_ca, str):
+            check_authorities(self.tls_ca)
 
 
 class SiteRemoved(Message, frozen=True):
@@ -113,7 +157,11 @@ class SiteRemoved(Message, frozen=True):
 
 
 class SiteDetails(Message, frozen=True):
-    """Control plane: a site; without a `policy` its cameras are held by the runner's own."""
+    """Control plane: a site; without a `policy` its cameras are held by the runner's own.
+
+    `limits` are those of the installation: a source must pass these too. One without a `tls_ca` has no such field:
+    certificates of its cameras are judged by the CAs of the runner's host.
+    """
 
     site_id: str
     tenant_id: str
@@ -121,7 +169,9 @@ class SiteDetails(Message, frozen=True):
     capacity: int
     refill_rate: float
     sources: SourceRules
+    limits: SourceRules
     updated_at: datetime
+    tls_ca: str | UnsetType = UNSET
 
 
 class SitePage(Message, frozen=True):

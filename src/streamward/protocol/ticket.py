@@ -23,12 +23,13 @@ class ReleaseTokenGiven(Message, frozen=True):
 
 
 class ReleaseTicket(Message, frozen=True):
-    """Manager to its parent, which does not look into it before the Manager is dead."""
+    """Manager to its parent, which does not look into it before the Manager is dead (`runner.farewell`)."""
 
     url: str
     token: ClearText
     runner_id: Id
     incarnation: Id
+    ttl_s: float  # of the leases; they run out by themselves later
     ca: str | None = None  # files, if the control plane speaks TLS
     certificate: str | None = None
     key: str | None = None

@@ -11,7 +11,7 @@ from streamward.model.secret import Secret
 from streamward.model.video import DecodeMode
 from streamward.protocol import seeing
 from streamward.protocol.cameras import ChangeCamera, CreateCamera, Labels, MaxFps
-from streamward.protocol.fields import ClearText, Id, Message
+from streamward.protocol.fields import ClearText, Fingerprint, Id, Message
 from streamward.protocol.seeing import EveryN, Thresholds, ZoneShapes
 
 CSV = "text/csv"
@@ -22,14 +22,17 @@ FORMATS: dict[Literal["csv", "jsonl"], str] = {"csv": CSV, "jsonl": JSON_LINES}
 class CameraLine(Message, frozen=True):
     """Operator, one line of an import: a camera that there is gets what is named, any other is created.
 
+    A camera is found by its `camera_uuid`, or without one by its `name` in the tenant of the caller or of `site_id`.
     It means what CreateCamera and ChangeCamera mean. A line of an export is the same, with neither user nor password.
     """
 
     camera_uuid: Id | UnsetType | None = UNSET
+    name: Id | UnsetType | None = UNSET
     site_id: Id | UnsetType = UNSET
     rtsp_url: ClearText | UnsetType = UNSET
     username: ClearText | UnsetType | None = UNSET
     password: ClearText | UnsetType | None = UNSET
+    tls_fingerprint: Fingerprint | UnsetType | None = UNSET
     enabled: bool | UnsetType = UNSET
     do_not_process: bool | UnsetType = UNSET
     detector: Id | UnsetType | None = UNSET
@@ -106,8 +109,10 @@ def exported(camera: Camera) -> CameraLine:
     """A camera as a line, with its URL as anyone may see it."""
     return CameraLine(
         camera_uuid=camera.camera_id,
+        name=camera.name,
         site_id=camera.site_id,
         rtsp_url=ClearText(Secret(camera.shown_url)),
+        tls_fingerprint=camera.tls_fingerprint,
         enabled=camera.enabled,
         do_not_process=camera.do_not_process,
         detector=camera.detector,

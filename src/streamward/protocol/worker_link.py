@@ -1,8 +1,10 @@
 """What a Manager and its Worker tell each other over the channel that the Worker inherits.
 
     Manager ─ Warm ──→ Worker ─ Warmed →     a detector to load, while nothing is begun
+            ─ Ping ──→        ─ Pong →       whether the spare still answers
             ─ Begin ─→        ─ Began →      one shard's config; then its port
             ─ Feed ──→                       absolute boot-time deadlines: both are on one host, and the latest wins
+            ─ Expect ─→                      which cameras the shard has, whether or not they were added yet
             ─ Add, Drop, Mute, Unmute ─→     one camera; Drop and Mute are answered by Stopped
             ─ SetPace ─→                     how fast it may dial a site again
             ─ Drain, Terminate ─→            the end
@@ -56,6 +58,10 @@ class Warm(Message, frozen=True, tag="warm"):
     models: ModelsAt
 
 
+class Ping(Message, frozen=True, tag="ping"):
+    """Manager, to a Worker that has loaded its detector and waits for a shard; answered by Pong."""
+
+
 class Begin(Message, frozen=True, tag="begin"):
     """Manager: watch this shard."""
 
@@ -66,6 +72,12 @@ class Feed(Message, frozen=True, tag="feed"):
     """Manager: until when which cameras may be run; one that is not named keeps what it was told before."""
 
     leases: list[FedLease]
+
+
+class Expect(Message, frozen=True, tag="expect"):
+    """Manager: the cameras of the shard; `/ready` is judged by them, also while they wait for a dial token."""
+
+    cameras: list[Id]
 
 
 class Add(Message, frozen=True, tag="add"):
@@ -83,9 +95,14 @@ class Drop(Message, frozen=True, tag="drop"):
 
 
 class Mute(Message, frozen=True, tag="mute"):
-    """Manager: make no more events of a camera, but go on watching it; answered by Stopped."""
+    """Manager: make no more events of a camera, but go on watching it; answered by Stopped.
+
+    The last word about the stream is DISCONNECTED if another runner gets the camera (`is_final`), and not if a Worker
+    of the same runner does.
+    """
 
     camera_uuid: Id
+    is_final: bool = False
 
 
 class Unmute(Message, frozen=True, tag="unmute"):
@@ -124,6 +141,10 @@ class Warmed(Message, frozen=True, tag="warmed"):
     problem: str | None = None
 
 
+class Pong(Message, frozen=True, tag="pong"):
+    """Worker: it waits for a shard."""
+
+
 class Began(Message, frozen=True, tag="began"):
     """Worker: it runs, and serves HTTP on that loopback port."""
 
@@ -152,7 +173,7 @@ class DialEnded(Message, frozen=True, tag="dial-ended"):
 
 
 class LoginsAsked(Message, frozen=True, tag="logins-asked"):
-    """Worker: how logins ended and which it wants to try; without LoginsAnswered within a second they wait."""
+    """Worker: how logins ended and which it wants to try; without LoginsAnswered in time they wait."""
 
     number: int
     told: list[ToldLogin]
@@ -171,8 +192,8 @@ class Stopped(Message, frozen=True, tag="stopped"):
     made_until: Instant | None = None
 
 
-Order = Warm | Begin | Feed | Add | Drop | Mute | Unmute | SetPace | LoginsAnswered | Drain | Terminate
-Word = Warmed | Began | Told | Showing | DialEnded | LoginsAsked | Stopped
+Order = Warm | Ping | Begin | Feed | Expect | Add | Drop | Mute | Unmute | SetPace | LoginsAnswered | Drain | Terminate
+Word = Warmed | Pong | Began | Told | Showing | DialEnded | LoginsAsked | Stopped
 
 
 def read_order(content: bytes) -> Order:

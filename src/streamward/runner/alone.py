@@ -9,13 +9,16 @@ or a control plane that answers slowly, costs no lease.
 """
 
 import asyncio
-from collections.abc import Mapping
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from random import Random
 from typing import Any, Protocol
 
 import msgspec
 
 from streamward.leases.lease import DenialReason, Owner
-from streamward.leases.policy import RENEW_TIMEOUT
 from streamward.model.ids import CameraId, Generation, SiteId
 from streamward.model.runner import DrainMode
 from streamward.protocol import events as wire
@@ -28,12 +31,18 @@ from streamward.runner.dial_tokens import DialTokens
 from streamward.runner.ending import Ending
 from streamward.runner.own_leases import Control, OwnLeases
 from streamward.runner.parts import LastWord
+from streamward.runtime.cadence import Cadence
 from streamward.runtime.clock import Clock
+from streamward.runtime.hedging import WITHIN, Overlapping, hedged
 from streamward.runtime.journal import Journal
 from streamward.runtime.service import Ticks
+from streamward.runtime.usage import Usage
 
 LOOK_EVERY = 0.5  # seconds
+TELL_EVERY = 1.0
 BEAT_EVERY = 1.0
+TERMINATED_WITHIN = 1.5  # seconds in which a hard drain gives the leases back; what waits stays in the spool
+_MOST_CALLS = 8  # of one kind that wait for their answers: one goes every second
 _MOST_REPORTS = 500  # that wait while the control plane is away; the oldest give way
 
 
@@ -44,62 +53,93 @@ class Watching(Protocol):
     async def drop(self, camera_id: CameraId) -> LastWord: ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AloneParts:
+    """What it uses."""
+
+    control: Control
+    clock: Clock
+    journal: Journal
+    random: Random  # for jitter
+
+
 class Alone:
     """Takes a Manager's part for one shard; services run its ticks."""
 
-    def __init__(
-        self,
-        config: ShardConfig,
-        owner: Owner,
-        *,
-        control: Control,
-        clock: Clock,
-        journal: Journal,
-        ending: Ending,
-    ) -> None:
-        self.leases = OwnLeases(owner, control, clock=clock, journal=journal)
+    def __init__(self, config: ShardConfig, owner: Owner, parts: AloneParts, *, ending: Ending) -> None:
+        self.leases = OwnLeases(owner, parts.control, clock=parts.clock, journal=parts.journal)
         self._owner = owner
-        self._control = control
-        self._clock = clock
+        self._control = parts.control
+        self.clock = parts.clock
+        self._usage = Usage(clock=parts.clock)
         self._ending = ending
         self._sources: Mapping[CameraId, Source] = {
             CameraId(source.camera_uuid): source for source in config.sources if not source.do_not_process
         }
         self._watching: Watching | None = None
         self._running: dict[CameraId, Generation] = {}
-        self._first_epoch = wire.first_epoch(clock.wall())
+        self._first_epoch = wire.first_epoch(parts.clock.wall())
         self._epochs: dict[CameraId, int] = {}
-        self._dials = DialTokens(control, clock=clock, journal=journal)
+        self._dials = DialTokens(parts.control, clock=parts.clock, journal=parts.journal, random=parts.random)
         self._reports: dict[CameraId, StreamReport] = {}
         self._is_registered = False
+        self._reporting = Overlapping(most=_MOST_CALLS)
+        self._beating = Overlapping(slow=BEAT_EVERY / 2, most=_MOST_CALLS)
 
     @property
     def bodies(self) -> dict[str, Ticks]:
         """What ticks, by its name."""
-        return {"leases": self.leases, "cameras": self, "beats": _Beats(self)}
+        return {
+            "leases": self.leases,
+            "cameras": self,
+            "first dials": _Every(LOOK_EVERY, self.begin_held, clock=self.clock),
+            "reports": _Every(TELL_EVERY, self.tell, clock=self.clock),
+            "heartbeat": _Every(BEAT_EVERY, self.beat, clock=self.clock),
+        }
 
     def begin(self, watching: Watching) -> None:
         """From now on what is held is run there."""
         self._watching = watching
 
     async def tick(self) -> float:
-        """Keeps cameras in step with leases."""
+        """Registers, then ends the cameras whose leases are gone."""
         if self._is_registered or await self._register():
             await self._let_go()
-            await self._begin_held()
         return LOOK_EVERY
 
+    async def aclose(self) -> None:
+        """Ends what is outstanding."""
+        await asyncio.gather(self.leases.close(), self._reporting.close(), self._beating.close())
+
     async def tell(self) -> None:
-        """How the cameras do, that dials have ended, and that this runner lives."""
+        """How the cameras do, and that dials have ended."""
         if not self._is_registered:
             return
-        await self._dials.tell()
+        telling = [self._reporting.call(self._dials.tell())]
         if self._reports:
             reports, self._reports = list(self._reports.values()), {}
-            message = StreamReports(items=reports[-_MOST_REPORTS:])
-            await self._control.post("/v1/streams/status/batch", message, ReportsAccepted, within=RENEW_TIMEOUT)
-        beat = Heartbeat(runner_id=self._owner.runner_id, streams_owned=len(self._running))
-        self._look_at(await self._control.post("/v1/runners/heartbeat", beat, RunnerFlags, within=RENEW_TIMEOUT))
+            telling.append(self._reporting.call(self._report(StreamReports(items=reports[-_MOST_REPORTS:]))))
+        await asyncio.gather(*telling)
+
+    async def beat(self) -> None:
+        """Sends one heartbeat (S0-071): this process is one shard, and the runner."""
+        if not self._is_registered:
+            return
+        cpu_pct, mem_mb = self._usage.look([os.getpid()])
+        heartbeat = Heartbeat(
+            runner_id=self._owner.runner_id,
+            streams_owned=sum(map(self.leases.holds, self._sources)),
+            shards=1,
+            cpu_pct=cpu_pct,
+            mem_mb=mem_mb,
+            ts=self.clock.wall(),
+        )
+        await self._beating.call(self._beat(heartbeat))
+
+    async def begin_held(self) -> None:
+        """Begins cameras that are held, once their first dials are paid for."""
+        held = [each for each in self._sources if self.leases.holds(each) and each not in self._running]
+        await asyncio.gather(*map(self._begin_one, held))
 
     def reported(self, report: StreamReport) -> None:
         self._reports[CameraId(report.camera_uuid)] = report
@@ -119,7 +159,7 @@ class Alone:
             incarnation=self._owner.incarnation,
             capacity_streams=len(self._sources),
         )
-        answer = await self._control.post("/v1/runners/register", message, RunnerFlags, within=RENEW_TIMEOUT)
+        answer = await hedged(partial(self._control.post, "/v1/runners/register", message, RunnerFlags, within=WITHIN))
         self._is_registered = isinstance(answer, RunnerFlags)
         for camera_id in self._sources if self._is_registered else ():
             self.leases.want(camera_id)
@@ -134,9 +174,11 @@ class Alone:
             del self._running[camera_id]
         await asyncio.gather(*map(self._watching.drop, gone))
 
-    async def _begin_held(self) -> None:
-        held = [each for each in self._sources if self.leases.holds(each) and each not in self._running]
-        await asyncio.gather(*map(self._begin_one, held))
+    async def _report(self, message: StreamReports) -> None:
+        await self._control.post("/v1/streams/status/batch", message, ReportsAccepted, within=WITHIN)
+
+    async def _beat(self, message: Heartbeat) -> None:
+        self._look_at(await self._control.post("/v1/runners/heartbeat", message, RunnerFlags, within=WITHIN))
 
     async def _begin_one(self, camera_id: CameraId) -> None:
         source, generation = self._sources[camera_id], self.leases.generation(camera_id)
@@ -152,16 +194,19 @@ class Alone:
         """A runner that was replaced or is drained has nothing to do here any more."""
         if isinstance(answer, Problem) and answer.reason == DenialReason.INCARNATION_ENDED:
             self._ending.drain(WorkerExit.FENCED)
-        if isinstance(answer, RunnerFlags) and answer.drain_mode is not DrainMode.NONE:
+        if isinstance(answer, RunnerFlags) and answer.drain_mode is DrainMode.HARD:
+            self._ending.drain(WorkerExit.TERMINATED, within=TERMINATED_WITHIN)
+        elif isinstance(answer, RunnerFlags) and answer.drain_mode is not DrainMode.NONE:
             self._ending.drain()
 
 
-class _Beats:
-    """The ticks of its telling."""
+class _Every:
+    """The ticks of something that is done at a steady pace and waits for nothing else that is sent."""
 
-    def __init__(self, alone: Alone) -> None:
-        self._alone = alone
+    def __init__(self, every: float, do: Callable[[], Awaitable[None]], *, clock: Clock) -> None:
+        self._cadence = Cadence(every, clock=clock)
+        self._do = do
 
     async def tick(self) -> float:
-        await self._alone.tell()
-        return BEAT_EVERY
+        await self._do()
+        return self._cadence.rest()

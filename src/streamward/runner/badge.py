@@ -22,8 +22,8 @@ from streamward.protocol.fields import ClearText
 from streamward.protocol.identities import AskToken, TokenGiven
 from streamward.protocol.problem import Problem
 from streamward.runtime.clock import Clock
+from streamward.runtime.hedging import WITHIN, hedged
 
-ASK_WITHIN = 3.0  # seconds
 _RENEWED_AT = 2 / 3  # of a token's life
 _REMEDY = (
     "start again with another from `streamward token --runner NAME --ttl 24h`, or enrol this host, which renews its own"
@@ -119,12 +119,15 @@ class ProvenToken:
 
     async def _ask(self) -> None:
         asked = self._clock.boot()
-        message = AskToken(assertion=ClearText(Secret(self._assertion())))
-        answer = await self._control.post("/v1/tokens", message, TokenGiven, within=ASK_WITHIN)
+        answer = await hedged(self._send)
         self.refusal = answer if isinstance(answer, Problem) else None
         if isinstance(answer, TokenGiven):
             self._token = answer.access_token.secret
             self._renew_at = asked + answer.expires_in * _RENEWED_AT
+
+    async def _send(self) -> Any | Problem | None:
+        message = AskToken(assertion=ClearText(Secret(self._assertion())))  # each sending has its own: it counts once
+        return await self._control.post("/v1/tokens", message, TokenGiven, within=WITHIN)
 
 
 class Speaker:
@@ -133,6 +136,11 @@ class Speaker:
     def __init__(self, control: OpenControl, badge: Badge) -> None:
         self._control = control
         self._badge = badge
+
+    @property
+    def refusal(self) -> Problem | None:
+        """Why this runner gets no token."""
+        return self._badge.refusal
 
     async def post(self, path: str, message: Any, kind: type[Any], *, within: float) -> Any | Problem | None:
         """The answer, a refusal, or None if there was none in time."""

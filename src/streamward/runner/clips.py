@@ -35,7 +35,10 @@ async def kept(config: ShardConfig, journal: Journal) -> AsyncIterator[Recent]:
             opened.push_async_callback(folder.close)
             shelf, lost = partial(folder.shelf, most), lambda: folder.lost
         most = most if seconds else 0
-        yield Recent(lambda: Ring(seconds=seconds, most_bytes=most, shelf=shelf()), PyAvCutter(), lost=lost)
+        limit = f"{seconds:g} s (STREAMWARD_RUNNER_CLIP_S) and {most >> 20} MiB (STREAMWARD_RUNNER_CLIP_MB)"
+        yield Recent(
+            lambda: Ring(seconds=seconds, most_bytes=most, shelf=shelf()), PyAvCutter(), lost=lost, limit=limit
+        )
 
 
 def _told(loop: asyncio.AbstractEventLoop, journal: Journal, error: StreamwardError) -> None:

@@ -7,7 +7,7 @@ stopped, or is dead.
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -26,11 +26,15 @@ from streamward.protocol.worker_link import (
     DialEnded,
     Drain,
     Drop,
+    Expect,
     Feed,
     Mute,
     Order,
+    Ping,
+    Pong,
     Showing,
     Stopped,
+    Terminate,
     Unmute,
     Warm,
     Warmed,
@@ -43,8 +47,11 @@ from streamward.runtime.channel import Channel
 from streamward.runtime.clock import Clock
 
 SILENT_FOR = 10.0  # seconds without a word after which a Worker counts as stuck, and is killed
+PING_EVERY = 2.0  # seconds between two pings of the spare, which has nothing to say by itself
+ANSWERED_WITHIN = 3.0  # seconds from a ping after which the spare gets no shard
 BEGUN_WITHIN = 60.0  # seconds from Begin to its first word: detector and spools come from a cold disk
 LOADED_WITHIN = 120.0  # seconds from Warm to Warmed: a model may be large
+TERMINATED_WITHIN = 1.0  # seconds from Terminate until it is killed
 STOOD_STILL = 5.0  # seconds between two looks after which it was the Manager that heard nobody
 
 
@@ -80,17 +87,27 @@ class Seat:
     shard_id: ShardId | None = None
     port: int | None = None  # of its HTTP; None: it has not begun
     is_ending: bool = False
+    terminated_at: float | None = None  # boot-time at which it was told to end at once
     is_stuck: bool = False  # it said nothing for too long, and is killed
+    pinged_at: float | None = None  # boot-time of a ping that is not answered yet
     warmth: Warmth | None = None
     warmed: "asyncio.Future[str | None] | None" = None  # why its first detector cannot be had
     cameras: dict[CameraId, Running] = field(default_factory=dict)
+    expected: frozenset[CameraId] | None = None  # the shard's cameras, as the Worker knows them
 
     def warm(self, make: int, config: ShardConfig, *, now: float) -> None:
         """The spare loads a make's detector, unless it still loads another or was told to before."""
         if self.warmth is None or (self.warmth.is_over and self.warmth.make != make):
             self.warmth = Warmth(make)
-            self.heard_at = now
+            self.heard_at, self.pinged_at = now, None
             self.tell(Warm(detector=config.detector, models=config.models))
+
+    def ping(self, now: float) -> None:
+        """Asks the spare whether it still answers, unless it has just spoken, still loads, or was asked before."""
+        has_loaded = self.shard_id is None and self.warmth is not None and self.warmth.is_over
+        if has_loaded and not self.is_ending and self.pinged_at is None and now - self.heard_at >= PING_EVERY:
+            self.pinged_at = now
+            self.tell(Ping())
 
     def begin(self, shard_id: ShardId, config: ShardConfig, *, now: float) -> None:
         """The spare, or one that was just born, takes a shard; how long it waited for that says nothing about it."""
@@ -104,10 +121,17 @@ class Seat:
         self.cameras[CameraId(source.camera_uuid)] = replace(running, has_own_detector=has_own_detector)
         self.tell(Add(source=source, is_muted=running.voice is Voice.SILENT))
 
-    def mute(self, camera_id: CameraId) -> None:
-        """A camera falls silent; it is when the Worker says so."""
+    def mute(self, camera_id: CameraId, *, is_final: bool = False) -> None:
+        """A camera falls silent; it is when the Worker says so. With `is_final` another runner gets it."""
         if self._set(camera_id, voice=Voice.FALLS_SILENT):
-            self.tell(Mute(camera_uuid=camera_id))
+            self.tell(Mute(camera_uuid=camera_id, is_final=is_final))
+
+    def expect(self, cameras: Iterable[CameraId]) -> None:
+        """Names the shard's cameras, if they are others than before."""
+        expected = frozenset(cameras)
+        if expected != self.expected and not self.is_ending:
+            self.expected = expected
+            self.tell(Expect(cameras=sorted(expected)))
 
     def unmute(self, camera_id: CameraId, *, after: float) -> None:
         """A camera speaks, of what arrived after that boot-time."""
@@ -123,7 +147,7 @@ class Seat:
 
     def heard(self, word: Word, now: float) -> None:
         """It says something: that it has begun, or how far a camera has come."""
-        self.heard_at = now
+        self.heard_at, self.pinged_at = now, None
         match word:
             case Began(port=port):
                 self.port = port
@@ -172,9 +196,10 @@ def speaks(seat: Seat, camera_uuid: str) -> bool:
     return running is not None and running.voice is Voice.SPEAKS
 
 
-def seated(seat: Seat) -> Seated:
-    """A Worker as the plan of processes sees it."""
-    worker = supervision.Worker(number=seat.number, shard_id=seat.shard_id, is_ready=True, is_ending=seat.is_ending)
+def seated(seat: Seat, now: float) -> Seated:
+    """A Worker as the plan of processes sees it; a spare that does not answer is not ready."""
+    answers = seat.pinged_at is None or now - seat.pinged_at <= ANSWERED_WITHIN
+    worker = supervision.Worker(number=seat.number, shard_id=seat.shard_id, is_ready=answers, is_ending=seat.is_ending)
     warmth = seat.warmth
     return Seated(
         worker=worker,
@@ -219,7 +244,8 @@ class Crew:
         """As the plan of processes sees them; those that are just being born count as there."""
         now = self._clock.boot()
         unborn = (supervision.Worker(number=1 << 60, shard_id=each) for each in self._starting)
-        return [*map(seated, self._seats.values()), *(Seated(worker=each, born_at=now) for each in unborn)]
+        born = [seated(seat, now) for seat in self._seats.values()]
+        return [*born, *(Seated(worker=each, born_at=now) for each in unborn)]
 
     def by_shard(self) -> dict[ShardId, int]:
         """Which Worker takes orders for a shard."""
@@ -268,6 +294,24 @@ class Crew:
             seat.tell(Drain())
             self._spawner.stop(number, grace=self._grace)
 
+    def terminate(self) -> list[Seat]:
+        """Every Worker that has a shard ends now (S0-023), by force if it has not within a second.
+
+        To be called until none is left; returns those that were told now. They get no signal before that second is
+        over: it would have them end in good order, and announce their streams beside the Manager.
+        """
+        now, told = self._clock.boot(), []
+        for seat in self._seats.values():
+            if seat.shard_id is None:
+                continue
+            if seat.terminated_at is None:
+                seat.is_ending, seat.terminated_at = True, now
+                seat.tell(Terminate())
+                told.append(seat)
+            elif now - seat.terminated_at > TERMINATED_WITHIN:
+                self._spawner.stop(seat.number, grace=0.0)
+        return told
+
     def kill_stuck(self) -> list[int]:
         """Ends Workers that have said nothing for too long.
 
@@ -277,10 +321,12 @@ class Crew:
         before, self._looked_at = self._looked_at, now
         if now - before > STOOD_STILL:
             for seat in self._seats.values():
-                seat.heard_at = now
+                seat.heard_at, seat.pinged_at = now, None
+        for seat in self._seats.values():
+            seat.ping(now)
         stuck = [each for each in self._seats.values() if _is_stuck(each, now)]
         for seat in stuck:
-            seat.heard_at, seat.is_stuck = now, True
+            seat.heard_at, seat.pinged_at, seat.is_stuck = now, None, True
             self._spawner.stop(seat.number, grace=0.0)
         return [seat.number for seat in stuck]
 
@@ -313,6 +359,8 @@ class Crew:
         while (content := await seat.channel.receive()) is not None:
             word = worker_link.read_word(content)
             seat.heard(word, self._clock.boot())
+            if isinstance(word, Pong):
+                continue
             self._on_word(seat, word)
             if isinstance(word, Stopped):
                 seat.stopped(word)
@@ -324,7 +372,9 @@ def _settle(seat: Seat, problem: str | None) -> None:
 
 
 def _is_stuck(seat: Seat, now: float) -> bool:
-    """Whether it has said nothing for too long; a spare that has loaded all has nothing to say."""
+    """Whether it has said nothing for too long; a spare that has loaded all only answers."""
+    if seat.shard_id is None and seat.pinged_at is not None:
+        return now - seat.pinged_at > SILENT_FOR
     if seat.shard_id is None:
         return seat.warmth is not None and not seat.warmth.is_over and now - seat.heard_at > LOADED_WITHIN
     return now - seat.heard_at > (BEGUN_WITHIN if seat.port is None else SILENT_FOR)

@@ -5,14 +5,18 @@ A camera that was refused because too many dials were under way is asked for aga
 have ended; one camera for each. Those that were refused because the budget is empty stand in line, and only the first
 few of a site ask again: a hundred that wait are no load. Each camera asks once before it does, for a takeover has a
 reserve. Who is first and does not ask is wanted no more, and holds up nobody.
+
+A refused camera waits for as long as the answer says, and a random while more; one without an answer for a while that
+doubles, with jitter too (S0-020): runners that were refused together do not ask again together.
 """
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from functools import partial
 from itertools import islice
+from random import Random
 
 from streamward.leases.dialing import DialRefusal
-from streamward.leases.policy import RENEW_TIMEOUT
 from streamward.model.ids import CameraId, Generation, SiteId
 from streamward.protocol.dials import (
     MOST_DIALS,
@@ -26,21 +30,26 @@ from streamward.protocol.dials import (
 from streamward.runner.facts import DialTokenTaken
 from streamward.runner.own_leases import Control
 from streamward.runner.together import Together
+from streamward.runtime.backoff import Backoff, BackoffSpec
 from streamward.runtime.clock import Clock
+from streamward.runtime.hedging import WITHIN, hedged
 from streamward.runtime.journal import Journal
 
-ANSWER_WITHIN = 3.0  # seconds: unlike a renewal it ends nothing, and asking again only adds to the load
 ASKERS = 3  # of each site's line
 ABSENT_AFTER = 2.0  # seconds for which somebody in front may not ask though it is time
-_RETRY = 0.25  # seconds, if nobody says when
+JITTER = 0.5  # of the wait that a refusal names, at most
+LONGEST_JITTER = 5.0  # seconds
+UNANSWERED = BackoffSpec(first=0.5, longest=2.0)
 
 
 class DialTokens:
     """Asks for them, and knows who has one."""
 
-    def __init__(self, control: Control, *, clock: Clock, journal: Journal) -> None:
+    def __init__(self, control: Control, *, clock: Clock, journal: Journal, random: Random) -> None:
         self._control = control
         self._clock = clock
+        self._random = random
+        self._unanswered: dict[CameraId, Backoff] = {}
         self._journal = journal
         self._has: dict[CameraId, Generation] = {}
         self._ask_at: dict[CameraId, float] = {}  # boot-time
@@ -68,14 +77,13 @@ class DialTokens:
             return self.has(camera_id, generation)
         self._crowded.pop(camera_id, None)
         asked = self._asked.setdefault(camera_id, self._clock.boot())
-        self._ask_at[camera_id] = self._clock.boot() + 2 * ANSWER_WITHIN  # one ask at a time
+        self._ask_at[camera_id] = self._clock.boot() + 2 * WITHIN  # one ask at a time
         dial = SiteDial(site_id=site_id, camera_uuid=camera_id, version=generation)
         answer = await self._asks.ask(dial)
         if answer is None or answer.reason is not None:
             if camera_id not in self._ask_at:  # it was forgotten meanwhile
                 return False
-            wait = None if answer is None else answer.retry_in_ms
-            self._ask_at[camera_id] = self._clock.boot() + (_RETRY if wait is None else wait / 1000)
+            self._ask_at[camera_id] = self._clock.boot() + self._rest(camera_id, answer)
             self._refused(camera_id, site_id, None if answer is None else answer.reason)
             return False
         self._ask_at.pop(camera_id, None)  # it may have been forgotten meanwhile
@@ -83,14 +91,25 @@ class DialTokens:
         self._has[camera_id], self._sites[camera_id] = generation, site_id
         self._unspent.add(camera_id)
         self._asked.pop(camera_id, None)
+        self._unanswered.pop(camera_id, None)
         duration_ms = round((self._clock.boot() - asked) * 1000)
         self._journal.record(
             DialTokenTaken(camera_id=camera_id, site_id=site_id, version=generation, duration_ms=duration_ms)
         )
         return True
 
+    def _rest(self, camera_id: CameraId, answer: DialAnswer | None) -> float:
+        """Seconds until it asks again."""
+        if answer is None or answer.retry_in_ms is None:
+            backoff = self._unanswered.setdefault(camera_id, Backoff(UNANSWERED, self._random))
+            return backoff.failed(after=0.0)
+        self._unanswered.pop(camera_id, None)
+        wait = answer.retry_in_ms / 1000
+        return wait + self._random.uniform(0.0, min(wait * JITTER, LONGEST_JITTER))
+
     async def _ask(self, dials: Sequence[SiteDial]) -> list[DialAnswer] | None:
-        answer = await self._control.post("/v1/dials", TakeDials(items=[*dials]), DialsAnswered, within=ANSWER_WITHIN)
+        message = TakeDials(items=[*dials])  # costs nothing if it is carried out twice
+        answer = await hedged(partial(self._control.post, "/v1/dials", message, DialsAnswered, within=WITHIN))
         return answer.items if isinstance(answer, DialsAnswered) and len(answer.items) == len(dials) else None
 
     def _refused(self, camera_id: CameraId, site_id: SiteId, reason: str | None) -> None:
@@ -133,7 +152,7 @@ class DialTokens:
 
     def forget(self, camera_id: CameraId) -> None:
         """A camera that is not held any more."""
-        for known in (self._has, self._ask_at, self._asked, self._crowded, self._sites):
+        for known in (self._has, self._ask_at, self._asked, self._crowded, self._sites, self._unanswered):
             known.pop(camera_id, None)
         self._leave_line(camera_id)
         self._unspent.discard(camera_id)
@@ -150,7 +169,8 @@ class DialTokens:
         dials = [SiteDial(site_id=self._sites[each], camera_uuid=each, version=self._has[each]) for each in ended]
         for place in range(0, len(dials), MOST_DIALS):
             some = dials[place : place + MOST_DIALS]
-            await self._control.post("/v1/dials/done", FinishDials(items=some), DialsFinished, within=RENEW_TIMEOUT)
+            message = FinishDials(items=some)
+            await hedged(partial(self._control.post, "/v1/dials/done", message, DialsFinished, within=WITHIN))
             for dial in some:
                 self._follow(SiteId(dial.site_id))
 

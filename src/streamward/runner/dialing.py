@@ -17,6 +17,7 @@ from streamward.runtime.clock import Clock
 from streamward.vision.hosts import AwayHosts, HostKey
 
 JITTER = 0.25  # of a wait, at most: Workers that lost a site together are not to dial it in step
+FIRST_DIAL_WITHIN = 0.25  # seconds over which first dials that got their tokens together are spread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +83,10 @@ class Dialing:
             if not vigil.waiting:
                 vigil.probing.cancel()
                 await asyncio.wait([vigil.probing])
+
+    async def spread(self) -> None:
+        """Waits for a random while before a first dial: one answer brings several tokens, for dials in one moment."""
+        await asyncio.sleep(self._random.uniform(0.0, FIRST_DIAL_WITHIN))
 
     async def take(self, way: Way) -> None:
         """Waits for the camera's turn to dial; those of one site go in the order in which they came."""

@@ -17,17 +17,24 @@ class Ending:
         self.within = grace
         self._exit_now = exit_now
         self._wanted = asyncio.Event()
+        self._is_stopping = False
 
     def drain(self, code: WorkerExit = WorkerExit.DRAINED, *, within: float | None = None) -> None:
         """In good order, within the grace, or sooner."""
-        if not self._wanted.is_set():
+        if not self._wanted.is_set() and not self._is_stopping:
             self.code = code
             self.within = self.within if within is None else min(within, self.within)
             self._wanted.set()
 
     def stop(self) -> None:
         """At once: connections are cut, and what is not out waits in the spool."""
+        self._is_stopping = True
         asyncio.get_running_loop().call_later(_ANSWERED, self._exit_now, WorkerExit.TERMINATED)
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether it is to end."""
+        return self._is_stopping or self._wanted.is_set()
 
     async def wanted(self) -> None:
         """Waits until it is to end."""

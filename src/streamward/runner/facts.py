@@ -1,6 +1,7 @@
 """What happens in a Worker, as facts: each becomes a log line (S0-075)."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from streamward.model.errors import StreamwardError
 from streamward.model.ids import CameraId
@@ -18,7 +19,9 @@ class StreamBegan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RtspConnectRetry:
-    """A camera's stream failed, and is tried again."""
+    """A camera's stream failed, and is dialed again after so long (S0-075)."""
+
+    is_warning: ClassVar[bool] = True
 
     camera_id: CameraId
     site_id: str
@@ -26,6 +29,19 @@ class RtspConnectRetry:
     error_code: str
     detail: str
     retry_in_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamError:
+    """Something is wrong with a camera's stream, and nothing is dialed again for it: it goes on, or cannot begin."""
+
+    is_warning: ClassVar[bool] = True
+
+    camera_id: CameraId
+    site_id: str
+    tenant_id: str
+    error_code: str
+    detail: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +108,32 @@ class EventNotKept:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AnswersTooLate:
+    """Answers to renewals come too late to keep a lease: what was held is released, and nothing is claimed."""
+
+    is_warning: ClassVar[bool] = True
+
+    delay_ms: int
+    released: int  # leases
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswersInTime:
+    """Answers to renewals come in time again: cameras are claimed as before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseDenied:
+    """A Worker without a Manager does not get the lease of a camera, and asks again; recorded once for each reason."""
+
+    is_warning: ClassVar[bool] = True
+
+    camera_id: CameraId
+    reason: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LeasesRenewed:
     """The control plane answered a renewal, so long after it was asked."""
 
@@ -99,10 +141,21 @@ class LeasesRenewed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SpareStarted:
+    """A Worker without a shard was started, which took so long: the next shard gets it."""
+
+    pid: int
+    duration_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSpawn:
-    """A Worker was started (S0-075), which took so long."""
+    """A Worker got a shard of so many cameras (S0-075); its process took so long to start, 0 if it was the spare."""
 
     shard_id: str
+    tenant_id: str
+    cameras: int
+    pid: int
     duration_ms: int
 
 
@@ -150,10 +203,16 @@ class StreamShown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BluegreenCutover:
-    """Another Worker speaks for a camera (S0-075), so long after it began to watch it; or does not show it yet."""
+    """The events of a camera come from another Worker (S0-075), so long after that one began with it.
+
+    `old` and `new` are their shards; `old` is null if another runner had the camera before. Without `has_shown` the new
+    one has no frame of it yet.
+    """
 
     camera_id: CameraId
     shard_id: str
+    old: str | None
+    new: str
     has_shown: bool
     duration_ms: int
 

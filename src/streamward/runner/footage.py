@@ -10,6 +10,8 @@ from streamward.model.secret import Secret
 from streamward.runtime.local_http import HOST, Asked, Reply
 
 WITHIN = 10.0  # seconds for one Worker
+CLIP_SECONDS = "Clip-Seconds"  # headers of a clip: its length,
+CLIP_LIMIT = "Clip-Limit"  # and how much of a camera is kept at most, for people
 _LARGEST_HEAD = 65_536  # bytes
 _NOBODY = Reply(HTTPStatus.NOT_FOUND, b'{"error": "no Worker of this runner has this camera"}')
 
@@ -37,5 +39,6 @@ async def _asked(port: int, target: str, secret: Secret) -> Reply | None:
                 writer.close()
         first, *lines = head.decode("latin-1").split("\r\n")
         fields = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
-        return Reply(int(first.split(" ")[1]), body, fields["content-type"])
+        told = {name: fields[name.lower()] for name in (CLIP_SECONDS, CLIP_LIMIT) if name.lower() in fields}
+        return Reply(int(first.split(" ")[1]), body, fields["content-type"], told)
     return None

@@ -1,6 +1,6 @@
 """Starts Workers in a few milliseconds: a process that has imported everything and does nothing but fork.
 
-    Manager ─Spawn→ fork server ─fork→ Worker: dies with the fork server · own group · own descriptors · entry(…)
+    Manager ─Spawn→ fork server ─fork→ Worker: dies with the fork server · own session · own descriptors · entry(…)
 
 It has no threads, loops, sessions or secrets, and no socket but the one to its Manager, so that a fork copies nothing
 that must not be shared. It adopts orphans: what a Worker started and left behind is ended here, at the latest a second
@@ -29,7 +29,7 @@ from typing import Any
 from streamward.model.errors import StreamwardError
 from streamward.protocol.codec import encode
 from streamward.protocol.spawning import Exited, Loaded, News, Spawn, Spawned, SpawnFailed, Stop, read_wish
-from streamward.runtime import failpoints, process_tree
+from streamward.runtime import core_dumps, failpoints, process_tree
 from streamward.runtime.blame import Board
 from streamward.runtime.process_tree import Children
 
@@ -132,12 +132,11 @@ class ForkServer:
         if pid == 0:
             failpoints.reach(BORN)
             process_tree.die_with(server)
-            os.setpgid(0, 0)
+            os.setsid()  # a group of its own, also for the scheduler: its share does not sink with others' processes
             self._forget()
             return Birth(*files)
         failpoints.reach(FORKED)
         _close(files)
-        _set_group(pid)
         self._workers[pid] = _Worker(number=number, pid=pid, death=os.pidfd_open(pid))
         self.tell(Spawned(worker=number, pid=pid))
         return None
@@ -178,6 +177,7 @@ class ForkServer:
 def main(arguments: list[str]) -> int:
     """Serves; in a Worker, is the Worker."""
     channel, manager, place, *rest = arguments
+    core_dumps.forbid_as_inherited()  # of which Workers inherit everything
     process_tree.die_with(int(manager))
     process_tree.adopt_orphans()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -228,14 +228,8 @@ def _close(files: Iterable[int]) -> None:
         os.close(file)
 
 
-def _set_group(pid: int) -> None:
-    """The same as the Worker does itself, whoever comes first; it may be dead already."""
-    with contextlib.suppress(OSError):
-        os.setpgid(pid, pid)
-
-
 def _kill_group(pid: int) -> None:
-    """Everyone in it, if there is anyone."""
+    """Everyone in it; a Worker that died before it had one started nothing."""
     with contextlib.suppress(OSError):
         os.killpg(pid, signal.SIGKILL)
 

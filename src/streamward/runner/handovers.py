@@ -7,17 +7,17 @@ import math
 from collections.abc import Callable
 from typing import Protocol
 
-from streamward.leases.handover import GIVES_UP_AFTER, TALK_EVERY, TALK_OFTEN, Handing, Watching
+from streamward.leases.handover import GIVES_UP_AFTER, TALK_EVERY, TALK_OFTEN, WATCHED_FOR, Handing, Watching
 from streamward.leases.holder import HolderState, room
-from streamward.leases.policy import RENEW_TIMEOUT
 from streamward.leases.reconcile import Running
 from streamward.model.ids import CameraId, Generation
 from streamward.model.runner import DrainMode
 from streamward.protocol import handovers as wire
-from streamward.protocol.handovers import HandoverAnswers
+from streamward.protocol.handovers import AskHandovers, HandoverAnswers
 from streamward.protocol.problem import Problem
 from streamward.protocol.runner_link import PATHS
 from streamward.runner.manager_parts import ManagerParts
+from streamward.runtime.hedging import WITHIN, Overlapping
 
 
 class Places(Protocol):
@@ -37,6 +37,8 @@ class Handovers:
         self._crew = crew
         self._poke = poke
         self._watching = Watching()
+        self._calls = Overlapping()
+        self._answered = 0.0  # when the newest question was sent that was answered
 
     @property
     def handed(self) -> dict[CameraId, Generation]:
@@ -55,28 +57,38 @@ class Handovers:
         return self.handed | watched
 
     async def tick(self) -> float:
-        """Tells what is seen, and hears what may be watched and how heirs do."""
+        """Tells what is seen, and asks what may be watched and how heirs do; a slow answer delays no later word."""
         if self._holder.state is HolderState.STARTING:
             return TALK_EVERY
         now, silent = self._clock.boot(), self.silent
         self._look(now)
         ask = wire.asked(self._watching.ask(self._holder.owner, room=room(self._holder), now=now))
-        answers = await self._control.post(PATHS[type(ask)], ask, HandoverAnswers, within=RENEW_TIMEOUT)
+        await self._calls.call(self._talk(ask, asked=now))
+        is_busy = bool(silent or self.silent) or self._holder.flags.drain is DrainMode.SOFT
+        return TALK_OFTEN if is_busy else TALK_EVERY
+
+    async def close(self) -> None:
+        """Ends what is outstanding."""
+        await self._calls.close()
+
+    async def _talk(self, ask: AskHandovers, *, asked: float) -> None:
+        answers = await self._control.post(PATHS[type(ask)], ask, HandoverAnswers, within=WITHIN)
+        if asked < self._answered:
+            return  # a later one was answered before
+        self._answered = asked if answers is not None else self._answered
         if isinstance(answers, HandoverAnswers):
-            self._hear(answers, asked=now)
+            for camera in answers.watch:
+                self._known.granted(camera)
+            # From when it was heard, so that slow answers do not end what is watched; within bounds, for the control
+            # plane may have given it to another meanwhile.
+            counted = min(self._clock.boot(), asked + WATCHED_FOR)
+            self._watching.heard(wire.watch(answers), asked=counted)
+            self._holder.handing = wire.handing(answers)
             for site_id in self._known.sites(is_missing=True):
                 await self._known.reread_site(site_id)
         elif isinstance(answers, Problem):
             self._holder.handing = None  # a control plane that knows nothing of it, or nothing of this runner
         self._poke()
-        is_busy = bool(silent or self.silent) or self._holder.flags.drain is DrainMode.SOFT
-        return TALK_OFTEN if is_busy else TALK_EVERY
-
-    def _hear(self, answers: HandoverAnswers, *, asked: float) -> None:
-        for camera in answers.watch:
-            self._known.granted(camera)
-        self._watching.heard(wire.watch(answers), asked=asked)
-        self._holder.handing = wire.handing(answers)
 
     def _look(self, now: float) -> None:
         running = self._crew.running()

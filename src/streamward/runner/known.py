@@ -5,6 +5,7 @@ A source is told with the grant, and again when the camera was changed; its revi
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Protocol
 
@@ -19,8 +20,8 @@ from streamward.protocol.handovers import WatchCamera
 from streamward.protocol.leases import AcquiredCamera, CameraSource
 from streamward.protocol.problem import Problem
 from streamward.protocol.sites import SiteDetails, SourceRules
+from streamward.runtime.hedging import WITHIN, hedged
 
-ASK_WITHIN = 3.0  # seconds
 NOT_NOW = frozenset({
     HTTPStatus.UNAUTHORIZED,  # a fresh token is asked for
     HTTPStatus.TOO_MANY_REQUESTS,
@@ -46,6 +47,15 @@ class Known:
     revision: int  # of what a Worker is told of it
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SiteRules:
+    """Which sources the cameras of one site may have, and whose certificates they show."""
+
+    site: SourceRules
+    installation: SourceRules
+    tls_ca: str | None
+
+
 class KnownCameras:
     """All that were granted."""
 
@@ -53,7 +63,7 @@ class KnownCameras:
         self._control = control
         self.read: dict[CameraId, int | None] = {}  # the camera's own revision when its source was told
         self._cameras: dict[CameraId, Known] = {}
-        self._rules: dict[SiteId, SourceRules] = {}
+        self._rules: dict[SiteId, _SiteRules] = {}
 
     def __iter__(self) -> Iterator[CameraId]:
         """Which those are."""
@@ -108,11 +118,14 @@ class KnownCameras:
             detect_every_n_frames=known.source.detect_every_n_frames or 1,
             decode=known.source.decode,
             detector=known.source.detector,
-            allow=rules.allow,
-            deny=rules.deny,
-            kinds=list(rules.kinds),
+            allow=rules.site.allow,
+            deny=rules.site.deny,
+            kinds=rules.site.kinds,
+            installation=rules.installation,
             zones=known.source.zones,
             thresholds=known.source.thresholds,
+            tls_fingerprint=known.source.tls_fingerprint,
+            tls_ca=rules.tls_ca,
         )
 
     async def reread(self, camera_id: CameraId) -> bool:
@@ -122,15 +135,13 @@ class KnownCameras:
         """
         if camera_id not in self._cameras:
             return True
-        told = await self._control.get(f"/v1/cameras/{camera_id}/source", CameraSource, within=ASK_WITHIN)
+        told = await hedged(partial(self._control.get, f"/v1/cameras/{camera_id}/source", CameraSource, within=WITHIN))
         known = self._cameras.get(camera_id)
         if known is None:
             return True
         if isinstance(told, CameraSource):
-            site_id = known.site_id if told.site_id is None else SiteId(told.site_id)
-            self._note(camera_id, known.tenant_id, site_id, source=told)
-            if site_id not in (known.site_id, *self._rules):
-                await self.reread_site(site_id)
+            if told.site_id in (None, known.site_id):  # of another site it is told with the next grant
+                self._note(camera_id, known.tenant_id, known.site_id, source=told)
             return True
         if isinstance(told, Problem) and told.status == HTTPStatus.CONFLICT:  # nobody can open what it logs in with now
             self._note(camera_id, known.tenant_id, known.site_id, source=None)
@@ -138,11 +149,14 @@ class KnownCameras:
 
     async def reread_site(self, site_id: SiteId) -> None:
         """Asks for what a site allows; cameras of a site whose rules have changed are dialed anew."""
-        told = await self._control.get(f"/v1/sites/{site_id}", SiteDetails, within=ASK_WITHIN)
-        if not isinstance(told, SiteDetails) or self._rules.get(site_id) == told.sources:
+        told = await hedged(partial(self._control.get, f"/v1/sites/{site_id}", SiteDetails, within=WITHIN))
+        if not isinstance(told, SiteDetails):
             return
-        is_new = site_id not in self._rules
-        self._rules[site_id] = told.sources
+        rules = _SiteRules(site=told.sources, installation=told.limits, tls_ca=told.tls_ca or None)
+        is_new, is_same = site_id not in self._rules, self._rules.get(site_id) == rules
+        if is_same:
+            return
+        self._rules[site_id] = rules
         for camera_id, known in self._cameras.items():
             if known.site_id == site_id and not is_new:
                 self._cameras[camera_id] = _changed(known)

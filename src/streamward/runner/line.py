@@ -24,16 +24,24 @@ class Line:
         self._pipeline = pipeline
         self._decoder = decoder
         self._dialed = dialed
+        self._codec: VideoCodec | None = None
+        self._is_interrupted = False  # access units were lost since the last one that was decoded
 
     def playing(self, codec: VideoCodec | None) -> None:
+        self._codec = codec
         self._pipeline.restart(self._watcher.camera_id, self._decoder(codec))
         self._watcher.connected()
         self._dialed(self._watcher.camera_id)
 
     def unit(self, unit: ArrivedUnit) -> None:
         self._watcher.stream.unit(unit.arrived_at)
-        if not unit.is_damaged:
-            self._pipeline.offer(self._watcher.camera_id, unit)
+        if unit.is_damaged:
+            self._is_interrupted = True
+            return
+        if self._is_interrupted and unit.is_recovery_point:  # what is missing would show in the frames up to there
+            self._pipeline.restart(self._watcher.camera_id, self._decoder(self._codec))
+        self._is_interrupted = False
+        self._pipeline.offer(self._watcher.camera_id, unit)
 
     def trouble(self, trouble: StreamFailure) -> None:
         self._watcher.trouble(trouble)

@@ -6,11 +6,12 @@ what this process saw accepted and not refused since.
 """
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from streamward.leases.lease import Owner
 from streamward.leases.logins import (
+    ANSWER_WITHIN,
     FRESH_FOR,
     GLANCED_FOR,
     TRIED_FOR,
@@ -20,12 +21,9 @@ from streamward.leases.logins import (
     LoginRecord,
     Permission,
     ask,
-    login_id,
     told,
 )
-from streamward.leases.policy import RENEW_TIMEOUT
 from streamward.model.ids import CameraId, Incarnation
-from streamward.model.source_url import NETWORK, Credential, SourceKind, SourceUrl
 from streamward.protocol.logins import MAX_LOGINS, AnsweredLogin, AskLogins, LoginAnswers, NamedLogin, ToldLogin
 from streamward.protocol.problem import Problem
 from streamward.runner.own_leases import Control
@@ -34,10 +32,10 @@ from streamward.runtime.clock import Clock
 
 LOOK_FIRST = 0.1  # seconds until a login that somebody else tries is asked for again; doubles
 LOOK_EVERY = 1.0  # seconds at most between two such looks
-PARKED_LOOK = 30.0  # seconds for which the answer that a login is parked stands for all of this process
+PARKED_LOOK = 5.0  # seconds for which the answer that a login is parked counts for all cameras of this process
 RETRY_EVERY = 1.0  # seconds until a control plane that did not answer is asked again
-
-_PORTS = {SourceKind.RTSP: 554, SourceKind.RTSPS: 322}
+_MOST_OUTSTANDING = 4  # messages
+_CLOSES_WITHIN = 1.0  # seconds
 
 
 class Logins(Protocol):
@@ -54,13 +52,6 @@ class Logins(Protocol):
     async def close(self) -> None:
         """Passes on what was told, if that takes no time."""
         ...
-
-
-def login_of(url: SourceUrl, credential: Credential | None, *, version: int) -> LoginId | None:
-    """The login of a source; None: it has none, or no network in between."""
-    if credential is None or url.kind not in NETWORK:
-        return None
-    return login_id(url.host, url.port or _PORTS[url.kind], credential.user, version=version)
 
 
 class LocalLogins:
@@ -180,15 +171,22 @@ class ControlLogins:
 Waiting = tuple[NamedLogin, "asyncio.Future[AnsweredLogin | None]"]
 
 
-@dataclass(slots=True)
 class _Line:
-    """Everything to and from the control plane, in one message at a time."""
+    """Everything to and from the control plane, in few messages.
 
-    owner: Owner
-    control: Control
-    _told: list[ToldLogin] = field(default_factory=list)
-    _asks: list[Waiting] = field(default_factory=list)
-    _talking: asyncio.Task[None] | None = None
+    What concerns one camera goes in order: while a message about it is outstanding, the next one waits. Other cameras
+    do not wait for a slow answer.
+    """
+
+    def __init__(self, owner: Owner, control: Control) -> None:
+        self._owner = owner
+        self._control = control
+        self._told: list[ToldLogin] = []
+        self._asks: list[Waiting] = []
+        self._outstanding: dict[asyncio.Task[None], set[str]] = {}  # with the cameras that each is about
+        self._news = asyncio.Event()  # something is to be sent, or was answered
+        self._is_unanswered = False  # the last exchange was not answered as it should be
+        self._talking: asyncio.Task[None] | None = None
 
     def tell(self, outcome: ToldLogin) -> None:
         """Until it was heard."""
@@ -196,49 +194,82 @@ class _Line:
         self._talk()
 
     async def ask(self, asked: NamedLogin) -> AnsweredLogin | None:
-        """The answer; None: there was none. Whoever stops waiting has given up, whatever the answer is."""
+        """The answer; None: there was none. A caller that stops waiting has given up, whatever the answer is."""
         answered: asyncio.Future[AnsweredLogin | None] = asyncio.get_running_loop().create_future()
         self._asks.append((asked, answered))
         self._talk()
         try:
             return await answered
         except asyncio.CancelledError:
-            self.tell(_gave_up(asked))
+            if (asked, answered) in self._asks:
+                self._asks.remove((asked, answered))
+            else:
+                self.tell(_gave_up(asked))
             raise
 
     async def close(self) -> None:
         """One more moment for what is to be told."""
         if self._talking is not None:
-            await asyncio.wait([self._talking], timeout=RENEW_TIMEOUT)
+            await asyncio.wait([self._talking], timeout=_CLOSES_WITHIN)
             self._talking.cancel()
             await asyncio.wait([self._talking])
 
     def _talk(self) -> None:
+        self._news.set()
         if self._talking is None or self._talking.done():
             self._talking = asyncio.get_running_loop().create_task(self._exchange_all(), name="logins")
 
     async def _exchange_all(self) -> None:
-        while self._told or self._asks:
-            if not await self._exchange():
-                await asyncio.sleep(RETRY_EVERY)
+        try:
+            while self._told or self._asks or self._outstanding:
+                self._news.clear()
+                if self._is_unanswered:
+                    self._is_unanswered = False
+                    await asyncio.sleep(RETRY_EVERY)
+                told, asks = self._due()
+                if told or asks:
+                    task = asyncio.get_running_loop().create_task(self._exchange(told, asks))
+                    self._outstanding[task] = {each.camera_uuid for each in (*told, *(asked for asked, _ in asks))}
+                    task.add_done_callback(self._ended)
+                else:
+                    await self._news.wait()
+        finally:
+            outstanding = list(self._outstanding)
+            for task in outstanding:
+                task.cancel()
+            await asyncio.gather(*outstanding, return_exceptions=True)
 
-    async def _exchange(self) -> bool:
+    def _ended(self, exchange: "asyncio.Task[None]") -> None:
+        del self._outstanding[exchange]
+        self._news.set()
+
+    def _due(self) -> tuple[list[ToldLogin], list[Waiting]]:
+        """What the next message says; a camera asks only after what is told of it."""
+        if len(self._outstanding) == _MOST_OUTSTANDING:
+            return [], []
+        busy = set[str]().union(*self._outstanding.values())
+        told = [each for each in self._told if each.camera_uuid not in busy][:MAX_LOGINS]
+        self._told = [each for each in self._told if each not in told]
+        busy |= {each.camera_uuid for each in self._told}
+        asks = [each for each in self._asks if each[0].camera_uuid not in busy][:MAX_LOGINS]
+        self._asks = [each for each in self._asks if each not in asks]
+        return told, asks
+
+    async def _exchange(self, told: list[ToldLogin], asks: list[Waiting]) -> None:
         """One message and its answer; what was told is kept until it was heard."""
-        told, self._told = self._told[:MAX_LOGINS], self._told[MAX_LOGINS:]
-        asks, self._asks = self._asks[:MAX_LOGINS], self._asks[MAX_LOGINS:]
         message = AskLogins(
-            runner_id=self.owner.runner_id,
+            runner_id=self._owner.runner_id,
             told=told,
             asks=[asked for asked, _ in asks],
-            incarnation=self.owner.incarnation,
+            incarnation=self._owner.incarnation,
         )
-        answer = await self.control.post("/v1/logins", message, LoginAnswers, within=RENEW_TIMEOUT)
+        answer = await self._control.post("/v1/logins", message, LoginAnswers, within=ANSWER_WITHIN)
         if answer is None:  # it may have been heard, and have opened tries
             self._told = [*told, *(_gave_up(asked) for asked, _ in asks), *self._told]
         elif isinstance(answer, Problem) and answer.status >= 500:
             self._told = [*told, *self._told]
+        self._is_unanswered = not isinstance(answer, LoginAnswers)
         _pass_on(asks, answer if isinstance(answer, LoginAnswers) else None)
-        return isinstance(answer, LoginAnswers)
 
 
 def _pass_on(asks: list[Waiting], answers: LoginAnswers | None) -> None:

@@ -13,14 +13,15 @@ absolute deadlines, and end by themselves what is not fed.
 import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from streamward.leases.held import Held
 from streamward.leases.holder import HolderState, Releasing
+from streamward.leases.logins import ANSWER_WITHIN
 from streamward.leases.moments import NEVER, Moments
-from streamward.leases.policy import RENEW_TIMEOUT
 from streamward.leases.reconcile import (
     AddCamera,
     DropCamera,
@@ -34,7 +35,8 @@ from streamward.leases.reconcile import (
 from streamward.leases.sharding import OwnedCamera
 from streamward.leases.store import Named
 from streamward.model.ids import CameraId, Generation, ShardId
-from streamward.model.runner import DrainMode
+from streamward.model.runner import NO_LOAD, DrainMode
+from streamward.model.status import StreamState
 from streamward.model.stream_error import StreamErrorCode
 from streamward.protocol.events import StreamFailed, first_epoch
 from streamward.protocol.leases import CamerasAcquired, CamerasReleased, ReleaseAll, RunnerFlags
@@ -61,12 +63,21 @@ from streamward.runner.handovers import Handovers
 from streamward.runner.lease_line import LeaseLine
 from streamward.runner.manager_parts import Counts, ManagerParts, ManagerSpec
 from streamward.runner.staffing import SPARE, Staffing
+from streamward.runtime.hedging import WITHIN, hedged
 
 LOOK_EVERY = 0.25  # seconds, if nothing happens before
 _FOREVER = 1e12  # boot-time; JSON has no infinity
 _GRACE_MARGIN = 1.0  # seconds that a Worker has beyond its own grace
 _ENDS_GATHER_FOR = 0.05  # seconds: a dial takes longer
 _STOP_WITHIN = 0.5  # seconds for which a release waits for all its cameras; the rest goes with the next one
+
+
+@dataclass(frozen=True, slots=True)
+class _Spoken:
+    """Until when, in boot-time, events of a camera may have been made, and by the Worker of which shard."""
+
+    until: float
+    shard_id: ShardId | None
 
 
 class Manager:
@@ -90,14 +101,16 @@ class Manager:
         self._line = LeaseLine(
             parts.holder, parts.control, clock=parts.clock, journal=parts.journal, stopping=self._stopping
         )
-        self.dials = DialTokens(parts.control, clock=parts.clock, journal=parts.journal)
+        self.dials = DialTokens(parts.control, clock=parts.clock, journal=parts.journal, random=parts.random)
         self.reports: dict[CameraId, StreamReport] = {}  # to be told to the control plane
+        self.load = NO_LOAD  # of this host's processes, as it was measured last
         self.poke: Callable[[], None] = lambda: None
         self.tell_paces: Callable[[], None] = lambda: None  # to Workers: before they are told of cameras
         self.staffing = Staffing(spec, parts, self.crew, do=self._do, poke=self._look_again)
         self._epoch = first_epoch(parts.clock.wall())  # of the newest start of any camera
         self._moments: dict[CameraId, Moments] = {}
-        self._spoken: dict[CameraId, float] = {}  # until when, in boot-time, events of a camera may have been made
+        self._spoken: dict[CameraId, _Spoken] = {}  # the last events of a camera
+        self._states: dict[CameraId, StreamState] = {}  # as Workers reported them last
         self._fed: dict[CameraId, Held] = {}
         every = spec.template.telemetry.report_interval_seconds
         self._given_up = GivenUp(parts.holder.owner.runner_id, parts.clock, every)
@@ -115,13 +128,15 @@ class Manager:
     @property
     def counts(self) -> Counts:
         """How much it has."""
+        held = self._holder.held(-_FOREVER)
+        is_emptying = bool(held or self._holder.giving_back or self.crew.running())
         return Counts(
-            desired=len(self._holder.held(-_FOREVER)),
-            owned=len(self._held()),
+            desired=len(held),
+            owned=len(self._holder.held(self._clock.boot())),
             running=len(self.crew.running()),
             shards=len(self.staffing.planned),
             workers=len(self.crew.seats),
-            is_draining=self._is_leaving or self._is_drained,
+            is_draining=(self._is_leaving or self._is_drained) and is_emptying,
         )
 
     @property
@@ -135,12 +150,15 @@ class Manager:
         now = self._clock.boot()
         if self._holder.state is HolderState.ENDED and not self._is_leaving:
             self.is_superseded = True
-        self._holder.making = self.staffing.making
+        self._holder.making, self._holder.load = self.staffing.making, self.load
         self._line.send_due(self._answered)
+        if self._holder.flags.drain is DrainMode.HARD:  # before any of them is asked to end in good order
+            self._terminate()
         # Of all that is not lost, trusted or not: while the control plane is away Workers stay, and run nothing.
         owned = list(filter(None, map(self._known.owned, self._holder.held(-_FOREVER) | self.handovers.silent)))
         self._give_up_strangers(owned, now)
         self.staffing.plan(owned, is_leaving=self._is_leaving)
+        self._name_cameras()
         self.reports |= self._given_up.reports(set(self.staffing.given_up()))
         self.tell_paces()
         self._plan_cameras(now)
@@ -173,12 +191,14 @@ class Manager:
         self._holder.end()
         owner = self._holder.owner
         message = ReleaseAll(runner_id=owner.runner_id, incarnation=owner.incarnation)
-        answer = await self._parts.control.post("/v1/runners/release-all", message, CamerasReleased, within=2.0)
+        control, path = self._parts.control, "/v1/runners/release-all"
+        answer = await hedged(partial(control.post, path, message, CamerasReleased, within=WITHIN))
         return isinstance(answer, CamerasReleased)
 
     async def close(self) -> None:
         """Lets go of everything."""
         await self._line.close()
+        await self.handovers.close()
         for task in self._doing:
             task.cancel()
         await asyncio.gather(*self._doing, return_exceptions=True)
@@ -197,6 +217,13 @@ class Manager:
             if site_id not in (None, camera.site_id):
                 self._holder.drop(camera.camera_id, now)
 
+    def _name_cameras(self) -> None:
+        """Workers know the cameras of their shard before those may dial; one that is replaced, what is left in it."""
+        planned = {shard.shard_id: shard.cameras for shard in self.staffing.planned}
+        for seat in self.crew.seats.values():
+            if seat.shard_id is not None:
+                seat.expect(planned.get(seat.shard_id, seat.cameras))
+
     def _plan_cameras(self, now: float) -> None:
         wanted = self._wanted()
         for camera_id, each in wanted.items():  # also while its Worker begins
@@ -208,7 +235,7 @@ class Manager:
                 case DropCamera(_, camera_id):
                     seat.drop(camera_id)
                 case MuteCamera(_, camera_id):
-                    seat.mute(camera_id)
+                    seat.mute(camera_id, is_final=wanted[camera_id].is_silent)
                 case UnmuteCamera(_, camera_id):
                     self._unmute(seat, camera_id, now)
                 case AddCamera(_, camera_id, is_muted):
@@ -216,8 +243,9 @@ class Manager:
 
     def _wanted(self) -> dict[CameraId, Wanted]:
         found, held, silent = {}, self._held(), self.handovers.silent
+        stopped = self.handovers.handed.keys() - self.crew.running().keys()  # their heirs have them
         for shard in self.staffing.planned:
-            for camera_id in shard.cameras:
+            for camera_id in [each for each in shard.cameras if each not in stopped]:
                 lease, revision = held.get(camera_id), self._known.revision(camera_id)
                 generation = silent.get(camera_id) if lease is None else lease.generation
                 if generation is not None and revision is not None:
@@ -234,6 +262,7 @@ class Manager:
         is_paid = self.dials.spend(camera_id)
         source = self._known.source(camera_id, generation=wanted.generation, epoch=self._epoch, is_dial_paid=is_paid)
         self._fed.pop(camera_id, None)
+        self._states.pop(camera_id, None)
         here = Running(
             worker=seat.number,
             generation=wanted.generation,
@@ -245,13 +274,19 @@ class Manager:
         seat.add(source, here)
 
     def _unmute(self, seat: Seat, camera_id: CameraId, now: float) -> None:
-        running = seat.cameras[camera_id]
-        seat.unmute(camera_id, after=self._spoken.get(camera_id, 0.0))
-        shard_id, took = seat.shard_id or SPARE, round((now - running.since) * 1000)
-        cutover = facts.BluegreenCutover(
-            camera_id=camera_id, shard_id=shard_id, has_shown=running.is_shown, duration_ms=took
+        running, spoken = seat.cameras[camera_id], self._spoken.get(camera_id)
+        seat.unmute(camera_id, after=0.0 if spoken is None else spoken.until)
+        shard_id = seat.shard_id or SPARE
+        self._parts.journal.record(
+            facts.BluegreenCutover(
+                camera_id=camera_id,
+                shard_id=shard_id,
+                old=None if spoken is None else spoken.shard_id,
+                new=shard_id,
+                has_shown=running.is_shown,
+                duration_ms=round((now - running.since) * 1000),
+            )
         )
-        self._parts.journal.record(cutover)
 
     async def _pay(self, camera_id: CameraId, generation: Generation) -> None:
         owned = self._known.owned(camera_id)
@@ -282,6 +317,7 @@ class Manager:
         self.dials.keep(kept)
         self._moments = {camera_id: each for camera_id, each in self._moments.items() if camera_id in kept}
         self._spoken = {camera_id: each for camera_id, each in self._spoken.items() if camera_id in kept}
+        self._states = {camera_id: each for camera_id, each in self._states.items() if camera_id in kept}
 
     def _answered(self, reply: Reply) -> None:
         if isinstance(reply, RunnerFlags):
@@ -311,7 +347,7 @@ class Manager:
                 self._do(self._pass_on(seat, word))
                 return
             case Stopped(camera_uuid=camera_uuid, last_arrived=last_arrived, made_until=made_until):
-                self._stopped(CameraId(camera_uuid), made_until, spoken=last_arrived or 0.0)
+                self._stopped(seat, CameraId(camera_uuid), made_until, spoken=last_arrived or 0.0)
             case Warmed(problem=problem):
                 self.staffing.warmed(seat, problem)
             case Began(pid=pid, port=port):
@@ -323,7 +359,11 @@ class Manager:
         self.poke()
 
     def _told(self, seat: Seat, reports: list[StreamReport], failures: list[StreamFailed]) -> None:
-        self.reports |= {CameraId(each.camera_uuid): each for each in reports if speaks(seat, each.camera_uuid)}
+        if seat.terminated_at is not None:
+            return  # its streams were announced as disconnected
+        told = {CameraId(each.camera_uuid): each for each in reports if speaks(seat, each.camera_uuid)}
+        self.reports |= told
+        self._states |= {camera_id: report.state for camera_id, report in told.items()}
         for failure in failures:
             running = seat.cameras.get(CameraId(failure.camera_uuid))
             is_own = running is not None and running.has_own_detector  # which fails in any Worker
@@ -333,12 +373,14 @@ class Manager:
     async def _pass_on(self, seat: Seat, asked: LoginsAsked) -> None:
         owner = self._holder.owner
         message = AskLogins(runner_id=owner.runner_id, incarnation=owner.incarnation, told=asked.told, asks=asked.asks)
-        answer = await self._parts.control.post("/v1/logins", message, LoginAnswers, within=RENEW_TIMEOUT)
+        answer = await self._parts.control.post("/v1/logins", message, LoginAnswers, within=ANSWER_WITHIN)
         if isinstance(answer, LoginAnswers):
             seat.tell(LoginsAnswered(number=asked.number, items=answer.items))
 
-    def _stopped(self, camera_id: CameraId, made_until: datetime | None, *, spoken: float) -> None:
-        self._spoken[camera_id] = max(spoken, self._spoken.get(camera_id, 0.0))
+    def _stopped(self, seat: Seat, camera_id: CameraId, made_until: datetime | None, *, spoken: float) -> None:
+        before = self._spoken.get(camera_id)
+        if before is None or spoken >= before.until:
+            self._spoken[camera_id] = _Spoken(spoken, seat.shard_id)
         if made_until is not None:
             self._moments[camera_id] = self._moments.get(camera_id, NEVER).made(made_until)
         self._changed.set()
@@ -347,14 +389,30 @@ class Manager:
         """A Worker is dead: nothing is made by it any more, whatever it had made until now."""
         now = self._clock.boot()
         for camera_id, running in seat.cameras.items():
+            if running.voice is Voice.SPEAKS:
+                self._announce_end(camera_id, seat, running.generation)
             if running.voice is not Voice.SILENT:
-                self._stopped(camera_id, self._moments.get(camera_id, NEVER).latest(now), spoken=now)
+                self._stopped(seat, camera_id, self._moments.get(camera_id, NEVER).latest(now), spoken=now)
         if not seat.is_ending and self._parts.spawner.is_ready:  # with its fork server dies who has done nothing
             self.staffing.died(seat, news)
         fact = facts.WorkerExited(shard_id=seat.shard_id or SPARE, pid=news.pid, code=news.code, signal=news.signal)
         self._parts.journal.record(fact)
         self._changed.set()
         self.poke()
+
+    def _terminate(self) -> None:
+        """Announces the streams first: what a Worker publishes itself in its last moment may be lost."""
+        for seat in self.crew.terminate():
+            for camera_id, running in seat.cameras.items():
+                if running.voice is Voice.SPEAKS:
+                    self._announce_end(camera_id, seat, running.generation)
+
+    def _announce_end(self, camera_id: CameraId, seat: Seat, generation: Generation) -> None:
+        """Of a camera whose Worker did not announce it itself."""
+        camera = self._known.owned(camera_id)
+        if camera is not None and self._states.get(camera_id) is not StreamState.DISCONNECTED:
+            report = self._parts.ends.publish(camera, shard_id=seat.shard_id, generation=generation)
+            self.reports[camera_id], self._states[camera_id] = report, report.state
 
     async def _stopping(self, releasing: Releasing) -> Releasing:
         """What of a release has stopped within a moment, with the last moment under each lease."""

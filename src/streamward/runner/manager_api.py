@@ -8,11 +8,13 @@ A port that is taken, by another runner of this host say, gives way to the next 
 
 import contextlib
 import json
+import os
 from collections.abc import AsyncIterator
 from functools import partial
 from http import HTTPStatus
 
 from streamward.model.secret import Secret
+from streamward.protocol.readiness import RunnerReady
 from streamward.runner import facts
 from streamward.runner.footage import footage
 from streamward.runner.manager import Manager
@@ -20,7 +22,7 @@ from streamward.runner.manager_metrics import RunnerMetrics, union
 from streamward.runner.metrics import CONTENT_TYPE
 from streamward.runtime import local_door
 from streamward.runtime.journal import Journal
-from streamward.runtime.local_http import Asked, LocalApi, Reply, Route
+from streamward.runtime.local_http import HOST, Asked, LocalApi, Reply, Route
 from streamward.settings import Settings
 
 TRIES = 100  # ports after the one that is wanted
@@ -46,14 +48,19 @@ class RunnerApi:
         self._workers = LocalApi({("GET", "/metrics"): Route(self._union), ("GET", "/targets"): Route(self._targets)})
 
     @contextlib.asynccontextmanager
-    async def served(self, settings: Settings, journal: Journal) -> AsyncIterator[None]:
+    async def served(self, settings: Settings, journal: Journal) -> AsyncIterator[RunnerReady]:
         """Listens on loopback, and can be found by a person of this host."""
         own = await _listening(self._own, settings.prom_manager_port)
         workers = await _listening(self._workers, settings.prom_worker_port)
         try:
             with local_door.opened(settings.data, self._runner_id, own, self._secret):
                 journal.record(facts.RunnerServes(own_port=own, workers_port=workers))
-                yield
+                yield RunnerReady(
+                    pid=os.getpid(),
+                    runner_id=self._runner_id,
+                    url=f"http://{HOST}:{own}",
+                    workers_url=f"http://{HOST}:{workers}",
+                )
         finally:
             await self._own.stop()
             await self._workers.stop()
@@ -69,7 +76,7 @@ class RunnerApi:
         return await footage(path, asked, self._manager.ports.values(), self._secret)
 
     async def _union(self, _asked: Asked) -> Reply:
-        return Reply(HTTPStatus.OK, await union(self._manager.ports.values()), CONTENT_TYPE)
+        return Reply(HTTPStatus.OK, await union(self._manager.ports), CONTENT_TYPE)
 
     async def _targets(self, _asked: Asked) -> Reply:
         told = [

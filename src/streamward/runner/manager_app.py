@@ -10,33 +10,40 @@ their spools, the incarnation ends. Without its parent it does the same within t
 import asyncio
 import contextlib
 import logging
+import random
 import secrets
 import signal
 import ssl
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
+from typing import Protocol
 
 from streamward.drivers.buses import open_bus
 from streamward.drivers.clip_folder import checked
 from streamward.drivers.control_plane import ControlPlane
 from streamward.drivers.key_pair import StoredIdentity
+from streamward.drivers.objects import open_store
 from streamward.leases.holder import Holder, HolderSpec
 from streamward.leases.lease import Owner
+from streamward.model.camera import without_credentials
 from streamward.model.errors import StreamwardError
 from streamward.model.ids import Incarnation, RunnerId, SiteId
 from streamward.model.runner import RunnerSpec
 from streamward.model.secret import Secret
 from streamward.protocol.leases import RegisterRunner
+from streamward.protocol.readiness import RunnerReady
+from streamward.protocol.shards import ObjectsAt
 from streamward.protocol.ticket import ReleaseTicket, ReleaseTokenGiven
 from streamward.protocol.worker_link import WorkerExit
-from streamward.runner import card, facts, greeting
+from streamward.runner import card, facts, greeting, tenant_data
 from streamward.runner.badge import Badge, GivenToken, ProvenToken, Speaker, owner_in
-from streamward.runner.bulletin import Bulletin, BulletinParts
+from streamward.runner.bulletin import Bulletin
 from streamward.runner.ending import Ending
+from streamward.runner.heartbeat import HeartbeatPublisher
 from streamward.runner.manager import Manager
 from streamward.runner.manager_api import RunnerApi
 from streamward.runner.manager_parts import ManagerParts, ManagerSpec
@@ -44,25 +51,30 @@ from streamward.runner.pacing import Pacer
 from streamward.runner.parent_link import END_WITHIN, ParentLink
 from streamward.runner.reading import Reading, program, reading
 from streamward.runner.spawner import ForkServerGone, ForkServerKeeper, ForkSpec, Spawner
+from streamward.runner.stream_end import StreamEndPublisher
 from streamward.runner.template import broker, template
 from streamward.runner.ticket_keeper import TicketKeeper
 from streamward.runner.watching import ChangeWatch, FreeWatch, SiteWatch
 from streamward.runtime import log
 from streamward.runtime.clock import Clock, SystemClock
 from streamward.runtime.journal import Journal
-from streamward.runtime.outbox import MessagesPublished
+from streamward.runtime.outbox import MessagesPublished, RecordsDropped
 from streamward.runtime.service import Service, Ticks
 from streamward.runtime.teller import Teller
 from streamward.settings import Settings
 
-CALLS_AT_ONCE = 32  # to the control plane
+_THREADS = 32  # at most, for calls to the restreamer and for resolving host names
 _ENTRY = "streamward.runner.born:live"  # not imported here: a Manager decodes nothing
 _STARTS = 3  # of the fork server, if it dies while the runner starts
 _PRELOADED = ("streamward.drivers.bus", "streamward.drivers.amqp")
-_COUNTED = (MessagesPublished, facts.LeasesRenewed)  # as lines they would be many
+_COUNTED = (MessagesPublished, RecordsDropped, facts.LeasesRenewed)  # as lines they would be many
 _MOMENT = 2.0  # seconds
 
-Announce = Callable[[Owner, str], None]
+
+class Announce(Protocol):
+    """Tells a person that the runner takes cameras, and from which control plane."""
+
+    def __call__(self, ready: RunnerReady, *, url: str) -> None: ...
 
 
 class NotEnrolled(StreamwardError):
@@ -76,6 +88,22 @@ class NotEnrolled(StreamwardError):
         return (
             f"this host is no runner yet: get a code with `streamward runners invite NAME`, then run "
             f"`streamward enrol URL` here ({self.path} is not there), or set STREAMWARD_TOKEN"
+        )
+
+
+class EnrolledElsewhere(StreamwardError):
+    """A host that was enrolled at one control plane, and whose settings name another."""
+
+    def __init__(self, refused: greeting.NotAdmitted, enrolled_at: str) -> None:
+        super().__init__(refused, enrolled_at)
+        self.refused = refused
+        self.enrolled_at = enrolled_at
+
+    def __str__(self) -> str:
+        return (
+            f"the control plane at {self.refused.url} does not let this runner in ({self.refused.problem.detail}): "
+            f"this host was enrolled at {self.enrolled_at}; unset STREAMWARD_CONTROL_URL, or set it to an address of "
+            "that control plane"
         )
 
 
@@ -95,7 +123,7 @@ class _Around:
 async def run(settings: Settings, *, parent_channel: int, announce: Announce) -> WorkerExit:
     """Holds leases and has them worked on, until it is told to end or somebody else has taken its place."""
     loop, clock = asyncio.get_running_loop(), SystemClock()
-    loop.set_default_executor(ThreadPoolExecutor(CALLS_AT_ONCE, thread_name_prefix="call"))
+    loop.set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="call"))
     ending = Ending(grace=settings.runner.grace_s)
     link = ParentLink.inherited(
         parent_channel, on_gone=lambda: ending.drain(WorkerExit.ORPHANED, within=END_WITHIN - 0.5)
@@ -103,10 +131,15 @@ async def run(settings: Settings, *, parent_channel: int, announce: Announce) ->
     for each in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(each, ending.drain)
     _check(settings)
+    settings, stored = _enrolled(settings)
     control = ControlPlane(settings.control_url, tls=_tls(settings))
-    badge, incarnation = _badge(settings, control, clock=clock)
+    badge, incarnation = _badge(settings, stored, control, clock=clock)
     _write_logs(settings)
-    runner_id = await _named(settings, badge, ending)
+    try:
+        runner_id = await _named(settings, badge, ending)
+    except greeting.NotAdmitted as refused:
+        await _delete_gone(settings, refused)
+        raise _explained(refused, stored) from refused
     if runner_id is None:
         return ending.code
     owner = Owner(runner_id, incarnation)
@@ -117,9 +150,8 @@ async def run(settings: Settings, *, parent_channel: int, announce: Announce) ->
     try:
         if not await _is_admitted(around):
             return ending.code
-        announce(owner, settings.control_url)
         with card.shown(settings.data, runner_id):
-            async with _managing(around, link) as manager:
+            async with _managing(around, link, announce) as manager:
                 await _until_ended(manager, ending)
                 has_left = await _wind_down(manager, ending)
         if has_left:
@@ -141,7 +173,7 @@ def _check(settings: Settings) -> None:
 async def _named(settings: Settings, badge: Badge, ending: Ending) -> RunnerId | None:
     """Who this runner is, by its token; None: it was told to end before anybody could say."""
     for asked in count():
-        token = await badge.token()
+        token = await greeting.unless_ended(badge.token(), ending.wanted)
         if token is not None:
             return greeting.same(settings.runner.id, owner_in(token).runner_id)
         if badge.refusal is not None:
@@ -151,7 +183,31 @@ async def _named(settings: Settings, badge: Badge, ending: Ending) -> RunnerId |
     return None
 
 
+async def _delete_gone(settings: Settings, refused: greeting.NotAdmitted) -> None:
+    """If the tenant of this runner was deleted, deletes what this host has of it."""
+    runner_id = (refused.problem.fields or {}).get("subject", settings.runner.id)
+    if tenant_data.is_gone(refused.problem) and runner_id is not None:
+        journal = Journal()
+        journal.subscribe(log.log_fact)
+        await _tenant_data(settings, RunnerId(runner_id), journal).delete_all()
+
+
+def _tenant_data(settings: Settings, runner_id: RunnerId, journal: Journal) -> tenant_data.TenantData:
+    folder = settings.data.absolute()
+    is_local = settings.objects.at is None
+    objects = open_store(ObjectsAt(url=(folder / "objects").as_uri())) if is_local else None
+    return tenant_data.TenantData(folder, runner_id, objects=objects, journal=journal)
+
+
+def _tenant_data_keeper(around: _Around) -> tenant_data.TenantDataKeeper:
+    data = _tenant_data(around.settings, around.owner.runner_id, around.journal)
+    return tenant_data.TenantDataKeeper(data, around.speaker, refusal=lambda: around.speaker.refusal)
+
+
 async def _is_admitted(around: _Around) -> bool:
+    """Whether its events are read and the control plane lets it in; not: it was told to end before that was known."""
+    if not await _is_read(around):
+        return False
     spec = _holder_spec(around).runner
     message = RegisterRunner(
         runner_id=spec.runner_id,
@@ -161,11 +217,26 @@ async def _is_admitted(around: _Around) -> bool:
         capacity_streams=spec.capacity,
     )
     url = around.settings.control_url
-    return await greeting.greet(around.speaker, message, url=url, ended=around.ending.wanted)
+    try:
+        return await greeting.greet(around.speaker, message, url=url, ended=around.ending.wanted)
+    except greeting.NotAdmitted as refused:
+        if tenant_data.is_gone(refused.problem):
+            await _tenant_data(around.settings, around.owner.runner_id, around.journal).delete_all()
+        raise
+
+
+async def _is_read(around: _Around) -> bool:
+    folder, url = around.settings.data.absolute(), broker(around.settings)
+    bus = open_bus(url, folder, clock=around.clock)
+    name = f"files in {folder}" if url is None else without_credentials(url.reveal()).partition("?")[0]
+    try:
+        return await greeting.has_reader(bus, name=name, ended=around.ending.wanted)
+    finally:
+        await bus.close()
 
 
 @contextlib.asynccontextmanager
-async def _managing(around: _Around, link: ParentLink) -> AsyncIterator[Manager]:
+async def _managing(around: _Around, link: ParentLink, announce: Announce) -> AsyncIterator[Manager]:
     """A Manager at work, and all that keeps it informed."""
     settings, journal, clock = around.settings, around.journal, around.clock
     read = reading(settings, around.speaker, clock=clock, journal=journal)
@@ -175,28 +246,33 @@ async def _managing(around: _Around, link: ParentLink) -> AsyncIterator[Manager]
         on_lost=lambda: restart.poke(),  # noqa: PLW0108
         others=read.children,
     )
-    manager = _manager(around, read, spawner)
+    bus = open_bus(broker(settings), settings.data.absolute(), clock=clock)
+    teller = Teller(bus, journal=journal, clock=clock)
+    manager = _manager(around, read, spawner, teller)
     restart = Service("fork server", ForkServerKeeper(spawner), journal=journal)
     managing = Service("manager", manager, journal=journal)
     pacer = Pacer(manager.crew, lambda: manager.staffing.planned, read.known, around.speaker, clock)
     manager.poke, manager.tell_paces = managing.poke, pacer.tell
-    bus = open_bus(broker(settings), settings.data.absolute(), clock=clock)
     try:
         await read.start(managing.poke)
         await _ready(spawner, manager)
         async with contextlib.AsyncExitStack() as opened:
-            teller = await opened.enter_async_context(Teller(bus, journal=journal, clock=clock))
+            await opened.enter_async_context(teller)
+            bulletin = Bulletin(manager, around.speaker)
+            opened.push_async_callback(bulletin.close)
             for service in (
                 restart,
                 managing,
                 Service("ticket", _ticket_keeper(around, link), journal=journal),
                 *(Service(name, body, journal=journal) for name, body in _watches(around, read, manager).items()),
                 Service("paces", pacer, journal=journal),
-                Service("bulletin", _bulletin(around, manager, teller), journal=journal),
+                Service("heartbeat", _heartbeats(around, manager, teller), journal=journal),
+                Service("bulletin", bulletin, journal=journal),
+                Service("deleted tenants", _tenant_data_keeper(around), journal=journal),
             ):
                 await opened.enter_async_context(service)
             api = RunnerApi(manager, around.owner.runner_id, secret=around.secret)
-            await opened.enter_async_context(api.served(settings, journal))
+            announce(await opened.enter_async_context(api.served(settings, journal)), url=settings.control_url)
             yield manager
     finally:
         await manager.close()
@@ -228,13 +304,12 @@ async def _ready(spawner: Spawner, manager: Manager) -> None:
             return
 
 
-def _bulletin(around: _Around, manager: Manager, teller: Teller) -> Bulletin:
+def _heartbeats(around: _Around, manager: Manager, teller: Teller) -> HeartbeatPublisher:
     every = around.settings.heartbeat_interval_s
-    parts = BulletinParts(control=around.speaker, teller=teller, clock=around.clock, every=every)
-    return Bulletin(manager, around.owner, parts)
+    return HeartbeatPublisher(manager, around.owner, teller=teller, clock=around.clock, every=every)
 
 
-def _manager(around: _Around, read: Reading, spawner: Spawner) -> Manager:
+def _manager(around: _Around, read: Reading, spawner: Spawner, teller: Teller) -> Manager:
     return Manager(
         ManagerSpec(
             template=template(around.settings, around.owner, around.secret),
@@ -249,6 +324,8 @@ def _manager(around: _Around, read: Reading, spawner: Spawner) -> Manager:
             clock=around.clock,
             journal=around.journal,
             log=sys.stderr.fileno(),
+            random=random.SystemRandom(),
+            ends=StreamEndPublisher(around.owner, teller=teller, clock=around.clock),
         ),
     )
 
@@ -314,6 +391,7 @@ def _ticket(around: _Around, given: ReleaseTokenGiven) -> ReleaseTicket:
         token=given.token,
         runner_id=around.owner.runner_id,
         incarnation=around.owner.incarnation,
+        ttl_s=around.settings.lease.ttl_s,
         ca=_text(control.ca),
         certificate=_text(control.client_certificate),
         key=_text(control.client_key),
@@ -324,18 +402,40 @@ def _text(path: Path | None) -> str | None:
     return None if path is None else str(path.absolute())
 
 
-def _badge(settings: Settings, control: ControlPlane, *, clock: Clock) -> tuple[Badge, Incarnation]:
-    """What proves who this runner is, and which start of it this is."""
+def _enrolled(settings: Settings) -> tuple[Settings, StoredIdentity | None]:
+    """This host's identity, and settings that name the control plane which it was enrolled at, unless they name one.
+
+    None: it was given a token, and was not enrolled.
+    """
     if settings.token is not None:
-        token = Secret(settings.token.get_secret_value())
-        return GivenToken(token), owner_in(token).incarnation
+        return settings, None
     if not settings.runner_identity_file.exists():
         raise NotEnrolled(settings.runner_identity_file)
+    stored = StoredIdentity.load(settings.runner_identity_file)
+    if settings.control.url is None:
+        settings = settings.model_copy(update={"control": settings.control.model_copy(update={"url": stored.url})})
+    return settings, stored
+
+
+def _explained(refused: greeting.NotAdmitted, stored: StoredIdentity | None) -> StreamwardError:
+    """A control plane that never knew this host is not to be asked for another code."""
+    if stored is None or stored.url.rstrip("/") == refused.url:
+        return refused
+    return EnrolledElsewhere(refused, stored.url)
+
+
+def _badge(
+    settings: Settings, stored: StoredIdentity | None, control: ControlPlane, *, clock: Clock
+) -> tuple[Badge, Incarnation]:
+    """What proves who this runner is, and which start of it this is."""
+    if stored is None:
+        assert settings.token is not None
+        token = Secret(settings.token.get_secret_value())
+        return GivenToken(token), owner_in(token).incarnation
     incarnation = Incarnation(secrets.token_hex(8))
-    pair = StoredIdentity.load(settings.runner_identity_file).pair
 
     def assertion() -> str:
-        return pair.assertion(now=int(clock.wall().timestamp()), incarnation=incarnation)
+        return stored.pair.assertion(now=int(clock.wall().timestamp()), incarnation=incarnation)
 
     return ProvenToken(control, assertion, clock=clock), incarnation
 

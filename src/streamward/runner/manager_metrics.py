@@ -1,16 +1,18 @@
 """A runner's metrics (S0-057 to S0-059), and those of all its Workers as one page.
 
 Each Worker serves its own on a loopback port that nobody knows beforehand; the Manager asks them all and puts the
-answers together: each family once, with every Worker's samples.
+answers together: each family once, with every Worker's samples, each of them with its Worker's `shard_id`. Without that
+label two Workers would expose the same series, and Prometheus keeps one of them without a warning.
 """
 
 import asyncio
 import contextlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 
 from prometheus_client import CollectorRegistry, Gauge, ProcessCollector, generate_latest
 
+from streamward.model.ids import ShardId
 from streamward.runner.manager_parts import Counts
 
 ASK_WITHIN = 1.0  # seconds
@@ -30,7 +32,9 @@ class RunnerMetrics:
         )
         self._shards = Gauge("runner_shards", "Shards of its cameras", label, registry=every).labels(runner_id)
         self._workers = Gauge("runner_workers", "Worker processes", label, registry=every).labels(runner_id)
-        self._draining = Gauge("drain_in_progress", "1 while it gives up", label, registry=every).labels(runner_id)
+        self._draining = Gauge("drain_in_progress", "1 while cameras are drained", label, registry=every).labels(
+            runner_id
+        )
         self._desired = _twins("streams_desired_total", "streams_desired", "Cameras that it should run", every)
         self._active = _twins("active_leases_total", "leases_active", "Leases that it trusts", every)
         self._pending = _twins("streams_pending_total", "streams_pending", "Cameras of its that no Worker runs", every)
@@ -61,25 +65,35 @@ def _twins(spelled: str, clean: str, about: str, registry: CollectorRegistry) ->
     return Gauge(spelled, about, registry=registry), Gauge(clean, about, registry=registry)
 
 
-async def union(ports: Iterable[int]) -> bytes:
-    """The pages of all these ports as one; who does not answer in time is left out."""
-    pages = await asyncio.gather(*map(_page, ports))
-    return merged(page for page in pages if page)
+async def union(ports: Mapping[ShardId, int]) -> bytes:
+    """The pages of the Workers of these shards as one; a Worker that does not answer in time is left out."""
+    pages = await asyncio.gather(*map(_page, ports.values()))
+    return merged({shard_id: page for shard_id, page in zip(ports, pages, strict=True) if page})
 
 
-def merged(pages: Iterable[str]) -> bytes:
-    """Several pages as one: what is said of a family stands once, before all its samples."""
+def merged(pages: Mapping[ShardId, str]) -> bytes:
+    """Several shards' pages as one: the head of a family stands once, before all its samples, each with its shard."""
     heads: dict[str, list[str]] = {}
     samples: dict[str, list[str]] = {}
-    for page in pages:
+    for shard_id, page in pages.items():
         for family, line in _lines(page):
             if line.startswith("#"):
                 known = heads.setdefault(family, [])
                 known += [] if line in known else [line]
             else:
-                samples.setdefault(family, []).append(line)
+                samples.setdefault(family, []).append(_labelled(line, shard_id))
     told = (line for family in heads | samples for line in (*heads.get(family, ()), *samples.get(family, ())))
     return "".join(f"{line}\n" for line in told).encode()
+
+
+def _labelled(sample: str, shard_id: ShardId) -> str:
+    """A sample with its shard, unless it has one; a Worker writes no timestamps, so the value stands last."""
+    series, _, value = sample.rpartition(" ")
+    name, _, labels = series.removesuffix("}").partition("{")
+    if re.search(r'(?:^|,)shard_id="', labels):
+        return sample
+    every = ",".join(filter(None, (labels, f'shard_id="{shard_id}"')))
+    return f"{name}{{{every}}} {value}"
 
 
 def _lines(page: str) -> Iterator[tuple[str, str]]:

@@ -1,6 +1,7 @@
 """What a Manager is put together from, and how much it has."""
 
 from dataclasses import dataclass
+from random import Random
 
 from streamward.leases.holder import Holder
 from streamward.leases.sharding import DEFAULT_TARGET
@@ -8,6 +9,7 @@ from streamward.protocol.shards import ShardConfig
 from streamward.runner.crew import Spawning
 from streamward.runner.known import KnownCameras
 from streamward.runner.own_leases import Control
+from streamward.runner.stream_end import StreamEndPublisher
 from streamward.runtime.clock import Clock
 from streamward.runtime.journal import Journal
 
@@ -32,6 +34,8 @@ class ManagerParts:
     clock: Clock
     journal: Journal
     log: int  # descriptor that Workers write their lines to
+    random: Random  # for jitter
+    ends: StreamEndPublisher
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +47,7 @@ class Counts:
     running: int
     shards: int
     workers: int
-    is_draining: bool
+    is_draining: bool  # cameras are still to be given back
 
     @property
     def pending(self) -> int:

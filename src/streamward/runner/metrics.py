@@ -7,7 +7,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from streamward.model.status import StreamState
 from streamward.model.stream_error import StreamErrorCode
 from streamward.runner.facts import EventNotKept, HardwareNotUsed, LeasesRenewed, ModelNotSwapped, ModelSwapped
-from streamward.runtime.outbox import MessagesPublished, RecordsGaveWay
+from streamward.runtime.outbox import MessageRefused, MessagesPublished, PublishingFailed, RecordsDropped
 from streamward.vision.stream import Condition
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -33,11 +33,17 @@ class WorkerMetrics:
         self._kept = Histogram("event_hand_off_seconds", "Handing an event over", buckets=_HAND_OFF, registry=every)
         self._published = Counter("messages_published", "Events that the bus confirmed", registry=every)
         self._lost = Counter("events_lost", "Events that gave way in a full spool", registry=every)
+        self._refused = Counter("publishes_refused", "Times that the bus did not take an event", registry=every)
         self._spool = Gauge("spool_bytes", "What waits for the bus", registry=every)
         self._renewal = Gauge("lease_renew_rtt_seconds", "How long the last renewal took", registry=every)
         swaps = Counter("model_swaps", "Newer versions of models, by what became of them", ("result",), registry=every)
-        self._swapped, self._not_swapped = swaps.labels("used"), swaps.labels("refused")
-        self._software = Counter("hardware_decoding_failures", "Devices that could not decode", registry=every)
+        software = Counter("hardware_decoding_failures", "Devices that could not decode", registry=every)
+        self._by_fact = {  # each fact counts one
+            EventNotKept: self._lost,
+            ModelSwapped: swaps.labels("used"),
+            ModelNotSwapped: swaps.labels("refused"),
+            HardwareNotUsed: software,
+        }
         pipeline = Gauge("pipeline_fps", "Frames looked at a second", ("runner_id", "shard_id"), registry=every)
         self._pipeline = pipeline.labels(runner_id=runner_id, shard_id=shard_id)
 
@@ -78,18 +84,14 @@ class WorkerMetrics:
         match fact:
             case MessagesPublished(count=count):
                 self._published.inc(count)
-            case RecordsGaveWay(count=count):
+            case RecordsDropped(count=count):
                 self._lost.inc(count)
-            case EventNotKept():
-                self._lost.inc()
-            case ModelSwapped():
-                self._swapped.inc()
-            case ModelNotSwapped():
-                self._not_swapped.inc()
-            case HardwareNotUsed():
-                self._software.inc()
+            case PublishingFailed(error=MessageRefused(), times=times):
+                self._refused.inc(times)
             case LeasesRenewed(duration_ms=duration_ms):
                 self._renewal.set(duration_ms / 1000)
+            case _ if type(fact) in self._by_fact:
+                self._by_fact[type(fact)].inc()
 
     def forget(self, camera_uuid: str) -> None:
         """A camera that is not watched any more has no metrics."""

@@ -4,7 +4,7 @@ When the channel ends, so does the Worker; cameras whose lease is not fed in tim
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Protocol
 
 from streamward.leases.redialing import Pace
@@ -18,6 +18,7 @@ from streamward.protocol.worker_link import (
     DialEnded,
     Drop,
     Mute,
+    Pong,
     Showing,
     Stopped,
     Told,
@@ -52,7 +53,8 @@ class Obedient(Protocol):
     def dialing(self) -> Paced: ...
     def add(self, source: Source, *, is_muted: bool = False) -> None: ...
     async def drop(self, camera_id: CameraId) -> LastWord: ...
-    def mute(self, camera_id: CameraId) -> LastWord: ...
+    def expect(self, cameras: Iterable[CameraId]) -> None: ...
+    def mute(self, camera_id: CameraId, *, is_final: bool = False) -> LastWord: ...
     def unmute(self, camera_id: CameraId, *, after: float) -> None: ...
 
 
@@ -75,22 +77,33 @@ class Obeying:
         self._worker = worker
         try:
             while (content := await self._channel.receive()) is not None:
-                self._do(worker, worker_link.read_order(content))
+                order = worker_link.read_order(content)
+                if isinstance(order, worker_link.Terminate):
+                    self._ending.stop()
+                    return  # what comes after it would only begin to end cameras in good order
+                self._do(worker, order)
         finally:  # also if it cannot be read: who does not listen any more must not go on
             self._ending.drain(WorkerExit.ORPHANED, within=ORPHANED_FOR)
 
     async def tick(self) -> float:
         """Tells what has gathered, and ends what was not fed."""
         self._quiet += 1
-        if self._reports or self._failures or self._quiet * TELL_EVERY >= SILENT_AT_MOST:
+        if self._quiet * TELL_EVERY >= SILENT_AT_MOST:
+            self.say(Told(reports=[], failures=[]))
             self._quiet = 0
-            self.say(Told(reports=self._reports, failures=self._failures))
-            self._reports, self._failures = [], []
+        self.flush()
         if self._worker is not None:
             for camera_id in self._leases.expired():
                 self._leases.forget(camera_id)  # now: its turn may be long in coming, and once is enough
                 self._in_turn(camera_id, self._drop(self._worker, camera_id))
         return TELL_EVERY
+
+    def flush(self) -> None:
+        """Tells the Manager what has gathered."""
+        if self._reports or self._failures:
+            self._quiet = 0
+            self.say(Told(reports=self._reports, failures=self._failures))
+            self._reports, self._failures = [], []
 
     def say(self, word: Word) -> None:
         """Tells the Manager something."""
@@ -112,16 +125,16 @@ class Obeying:
         match order:
             case worker_link.Feed(leases=leases):
                 self._leases.feed(leases)
+            case worker_link.Expect(cameras=cameras):
+                worker.expect(map(CameraId, cameras))
             case worker_link.SetPace(site_id=site_id, per_minute=per_minute, burst=burst):
                 worker.dialing.set_pace(SiteId(site_id), Pace(per_minute=per_minute, burst=burst))
             case worker_link.LoginsAnswered():
                 self.control.answered(order)
             case worker_link.Drain():
                 self._ending.drain()
-            case worker_link.Terminate():
-                self._ending.stop()
-            case worker_link.Begin() | worker_link.Warm():
-                pass  # it has begun
+            case worker_link.Begin() | worker_link.Warm() | worker_link.Ping() | worker_link.Terminate():
+                pass  # it has begun, and it has not ended
             case _:
                 camera_id = CameraId(order.source.camera_uuid if isinstance(order, Add) else order.camera_uuid)
                 self._in_turn(camera_id, self._do_to(camera_id, worker, order))
@@ -132,8 +145,8 @@ class Obeying:
                 worker.add(source, is_muted=is_muted)
             case Drop(epoch=epoch):
                 await self._drop(worker, camera_id, epoch=epoch)
-            case Mute():
-                self._stopped(camera_id, worker.mute(camera_id))
+            case Mute(is_final=is_final):
+                self._stopped(camera_id, worker.mute(camera_id, is_final=is_final))
             case Unmute(after=after):
                 worker.unmute(camera_id, after=after)
 
@@ -151,6 +164,7 @@ class Obeying:
         task.add_done_callback(lambda done: self._turns.pop(camera_id) if self._turns.get(camera_id) is done else None)
 
     def _stopped(self, camera_id: CameraId, last: LastWord, *, epoch: int = 0) -> None:
+        self.flush()  # what was reported of it while it ran
         self.say(Stopped(camera_uuid=camera_id, epoch=epoch, last_arrived=last.arrived, made_until=last.made_until))
 
 
@@ -166,6 +180,8 @@ async def first_order(channel: Channel, load: Load) -> ShardConfig | WorkerExit:
         match worker_link.read_order(content):
             case worker_link.Warm(detector=detector, models=models):
                 channel.send(codec.encode(Warmed(problem=_problem(load, detector, models))))
+            case worker_link.Ping():
+                channel.send(codec.encode(Pong()))
             case worker_link.Begin(config=config):
                 if (problem := _problem(load, config.detector, config.models)) is None:
                     return config

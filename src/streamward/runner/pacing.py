@@ -11,6 +11,7 @@ Not guaranteed: while cameras move, shares are those of a few seconds ago.
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 from streamward.leases.redialing import Pace
@@ -19,8 +20,9 @@ from streamward.model.ids import CameraId, SiteId
 from streamward.protocol.sites import SiteBudget
 from streamward.protocol.worker_link import SetPace
 from streamward.runner.crew import Seat
-from streamward.runner.known import ASK_WITHIN, Asking, KnownCameras
+from streamward.runner.known import Asking, KnownCameras
 from streamward.runtime.clock import Clock
+from streamward.runtime.hedging import WITHIN, hedged
 
 LOOK_EVERY = 1.0  # seconds
 READ_EVERY = 10.0  # seconds between two looks at a site's budget
@@ -79,7 +81,7 @@ class Pacer:
         now, read = self.clock.boot(), self._sites.get(site_id)
         if read is not None and now - read.read_at < READ_EVERY:
             return
-        told = await self.control.get(f"/v1/sites/{site_id}/budget", SiteBudget, within=ASK_WITHIN)
+        told = await hedged(partial(self.control.get, f"/v1/sites/{site_id}/budget", SiteBudget, within=WITHIN))
         if isinstance(told, SiteBudget):
             whole = Pace(per_minute=told.refill_rate, burst=told.capacity)
             self._sites[site_id] = SitePace(whole, told.reserve_size, now)

@@ -11,12 +11,10 @@ that on and waits for the Manager's grace; told twice, it does not wait.
     python -m streamward.runner.parent GRACE COMMAND …
 
 runs the Manager as `COMMAND … --parent-channel=<descriptor> --parent-pid=<pid>`; it has GRACE seconds to end in good
-order. What the parent needs in order to release is imported when the Manager is dead: until then it shall need next to
-no memory.
+order.
 """
 
 import contextlib
-import importlib
 import os
 import select
 import signal
@@ -24,9 +22,10 @@ import socket
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any, NoReturn, Protocol
+from typing import NoReturn, Protocol
 
-from streamward.runtime import process_tree
+from streamward.runner import farewell
+from streamward.runtime import core_dumps, process_tree
 from streamward.runtime.process_tree import Children, Kin
 
 GONE_WITHIN = 1.0  # seconds in which the tree must be gone for its leases to be released
@@ -38,11 +37,7 @@ _CANNOT_START = 127  # as a shell says it
 
 
 class Farewell(Protocol):
-    """What is done after the tree."""
-
-    def prepare(self) -> None:
-        """Loads what it needs, while the tree dies."""
-        ...
+    """What is done after the tree; `streamward.runner.farewell`."""
 
     def release(self, ticket: bytes) -> None:
         """Gives the leases back: nothing runs any more."""
@@ -63,7 +58,7 @@ class Ward:
 
     @classmethod
     def start(cls, command: Sequence[str]) -> "Ward":
-        """Starts it in a process group of its own: a Ctrl-C is for the parent to pass on."""
+        """Starts it in a session of its own: a Ctrl-C is for the parent to pass on."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.setblocking(False)
         told = [f"--parent-channel={theirs.fileno()}", f"--parent-pid={os.getpid()}"]
@@ -119,8 +114,6 @@ class Parent:
     def bury(self, farewell: Farewell) -> None:
         """Ends the tree, and releases if it was gone in time."""
         self._kin.kill()
-        if self._ward.ticket:
-            farewell.prepare()
         if process_tree.end(self._kin, within=GONE_WITHIN):
             if self._ward.ticket:
                 farewell.release(self._ward.ticket)
@@ -144,37 +137,20 @@ class Parent:
 def main(arguments: Sequence[str]) -> int:
     """Runs a Manager; returns its exit code, or 128 + the signal that ended it."""
     grace, *command = arguments
+    core_dumps.forbid_as_inherited()
     process_tree.adopt_orphans()
     with _signals() as heard:
         parent = Parent(Ward.start(command), grace=float(grace), kin=Children())
         code = parent.watch(heard)
-        parent.bury(_Late())
+        parent.bury(farewell)
     return code if code >= 0 else 128 - code
-
-
-class _Late:
-    """`streamward.runner.farewell`, which is imported when it is needed: HTTP, TLS and logs take memory."""
-
-    def prepare(self) -> None:
-        with contextlib.suppress(ImportError, MemoryError, OSError):  # ending the tree comes first, whatever is missing
-            assert self._module
-
-    def release(self, ticket: bytes) -> None:
-        self._module.release(ticket)
-
-    def linger(self) -> None:
-        self._module.linger()
-
-    @property
-    def _module(self) -> Any:
-        return importlib.import_module("streamward.runner.farewell")
 
 
 def _become(command: list[str], *, parent: int, kept: int) -> NoReturn:
     """In the child: turns into the Manager, which dies with the parent until it says that it can do better."""
     try:
         process_tree.die_with(parent)
-        os.setpgid(0, 0)
+        os.setsid()  # not only a process group: renewals do not wait behind other processes of this session
         for number in _ENDINGS:
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDINGS)

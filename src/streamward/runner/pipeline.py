@@ -64,7 +64,10 @@ class FrameDecoder(Protocol):
         """Whether pictures come out later than they are put in: they are shown in another order."""
         ...
 
-    def decode(self, content: bytes, *, is_keyframe: bool) -> Iterable[Frame]: ...
+    def decode(self, content: bytes, *, is_keyframe: bool) -> Iterable[Frame]:
+        """The frames that an access unit gives; decoding can begin with a keyframe, as which recovery points count."""
+        ...
+
     def rest(self) -> Iterable[Frame]: ...
 
 
@@ -101,19 +104,30 @@ class _Connection:
         self.decoder = decoder
         self.chooser, self.comparer = looking.begun()
         self.latest: _Decoded | None = None
+        self.is_decodable = False  # whether the access unit that was decoded last gave an intact frame
+        self.is_fitting = True  # whether the frame that was to be scaled for the detector last could be
         self.told = 0  # the newest frame of which the watchdog knows
 
     def decoded(self, order: Order) -> _Decoded | None:
         """The last frame that a unit gives; what was decoded last is not decoded again."""
         if self.latest is None or self.latest.unit is not order.unit:
-            unit = order.unit.unit
-            frames = deque(self.decoder.decode(unit.content, is_keyframe=unit.is_keyframe), maxlen=1)
+            unit, corrupt = order.unit.unit, self.decoder.corrupt
+            self.latest, self.is_decodable = None, False  # also if the decoder raises
+            frames = deque(self.decoder.decode(unit.content, is_keyframe=unit.is_random_access), maxlen=1)
             if order.is_alone:
                 frames.extend(self.decoder.rest())
             if self.decoder.holds_back:
                 self.chooser.reordered()
-            self.latest = _Decoded(order.unit, frames[-1]) if frames else None
+            if frames:
+                self.latest = _Decoded(order.unit, frames[-1])
+                self.is_decodable = self.decoder.corrupt == corrupt
         return self.latest
+
+    def fit(self, decoded: _Decoded, detector: Detector) -> None:
+        """Scales a frame for its detector; while that fails no frame of the camera counts."""
+        self.is_fitting = False  # also if it raises
+        decoded.fitted(detector)
+        self.is_fitting = True
 
     def differs(self, decoded: _Decoded | None, detector: Detector) -> bool:
         """Whether something moved; what cannot be compared is looked into."""
@@ -170,7 +184,9 @@ _Turns = SimpleQueue[_Track | None]  # None: a thread is to end
 class Pipeline:
     """All cameras of one shard."""
 
-    def __init__(self, watchdog: Watchdog, *, clock: Clock, board: Board | None = None) -> None:
+    def __init__(
+        self, watchdog: Watchdog, *, clock: Clock, board: Board | None = None, threads: int | None = None
+    ) -> None:
         self._watchdog = watchdog
         self._clock = clock
         self._board = board
@@ -180,13 +196,16 @@ class Pipeline:
         self._lookers: list[tuple[Detector, Looker[_Track]]] = []  # few: one for each detector
         self._waited_at = clock.boot()
         self._is_open = True
-        self._threads = [threading.Thread(target=self._decode_all, daemon=True) for _ in range(os.cpu_count() or 1)]
+        count = threads or os.cpu_count() or 1  # more gain little on a busy host (bench.pressure)
+        self._threads = [threading.Thread(target=self._decode_all, daemon=True) for _ in range(count)]
         for thread in self._threads:
             thread.start()
 
     @property
     def is_alive(self) -> bool:
-        """Whether all its threads live."""
+        """Whether all its threads live; those of a pipeline that was closed have ended as they should."""
+        if not self._is_open:
+            return True
         return all(each.is_alive() for each in self._threads) and all(each.is_alive for _, each in self._lookers)
 
     def add(self, camera_id: CameraId, decoder: FrameDecoder, looking: Looking) -> None:
@@ -290,8 +309,8 @@ class Pipeline:
         before = connection.decoder.corrupt
         try:
             orders = connection.chooser.next(came)
-            if all(order.unit is not came for order in orders):  # nobody needs it now: it came all the same
-                self._came(track, connection, came)
+            if connection.is_decodable and connection.is_fitting and all(order.unit is not came for order in orders):
+                self._came(track, connection, came)  # not decoded by choice, which counts as long as decoding works
             self._follow(track, connection, orders, came)
         except Exception as error:  # noqa: BLE001 - the camera goes on with the next unit, whatever this one did
             self._failed(track.camera_id, _described(error), StreamErrorCode.CORRUPT_STREAM)
@@ -302,7 +321,9 @@ class Pipeline:
     def _follow(self, track: _Track, connection: _Connection, orders: Iterable[Order], came: NumberedUnit) -> None:
         for order in orders:
             decoded = connection.decoded(order)
-            if order.unit is came and decoded is not None:
+            if decoded is not None and (order.is_shown or order.is_judged):
+                connection.fit(decoded, track.detector)
+            if order.unit is came and decoded is not None and connection.is_fitting:
                 self._came(track, connection, came)
             if order.is_judged:
                 is_moving = connection.differs(decoded, track.detector)

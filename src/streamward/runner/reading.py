@@ -5,10 +5,11 @@ This is wiring: it names drivers.
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from streamward.drivers import go2rtc
-from streamward.drivers.addresses import restreamed
+from streamward.drivers.addresses import host_limits, restreamed
 from streamward.drivers.go2rtc import Go2rtc
 from streamward.runner.badge import Speaker
 from streamward.runner.known import KnownCameras
@@ -58,6 +59,7 @@ def reading(settings: Settings, speaker: Speaker, *, clock: Clock, journal: Jour
     if place is None:
         return Reading(KnownCameras(speaker), speaker)
     server = Go2rtc(place, fallback=settings.data.absolute(), on_end=lambda: service.poke())  # noqa: PLW0108 - it comes after it
-    known = RestreamedCameras(speaker, RestreamParts(server=server, find=restreamed, clock=clock, journal=journal))
+    find = partial(restreamed, limits=host_limits(settings.runner.source_limits))
+    known = RestreamedCameras(speaker, RestreamParts(server=server, find=find, clock=clock, journal=journal))
     service = Service("go2rtc", known, journal=journal)
     return Reading(known, RestreamControl(speaker, known), server, service)

@@ -7,7 +7,7 @@ somebody asks.
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from streamward.model.errors import StreamwardError
 from streamward.model.ids import CameraId
@@ -19,6 +19,8 @@ from streamward.vision.detections import NOTHING, Detections
 from streamward.vision.lane import ArrivedUnit
 from streamward.vision.ring import Group, Ring, Units
 from streamward.vision.watchdog import Seen, ShownFrame, StatusUpdate
+
+T = TypeVar("T")
 
 BOXES_FOR = 5.0  # seconds after which what was seen is too old to be shown
 AT_ONCE = 2  # that are cut; a few MiB each
@@ -43,6 +45,14 @@ class TooManyAtOnce(StreamwardError):
         return "too many clips and pictures are being made: ask again in a moment"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clip:
+    """An MP4 file and its length."""
+
+    content: bytes
+    seconds: float
+
+
 class Cutter(Protocol):
     """Makes files of what came; raises errors of ours if that cannot be read."""
 
@@ -65,9 +75,12 @@ class _Kept:
 class Recent:
     """All cameras of a Worker."""
 
-    def __init__(self, ring: Callable[[], Ring], cutter: Cutter, *, lost: Callable[[], int] = int) -> None:
-        """`lost` says how many groups of pictures could not be kept."""
+    def __init__(
+        self, ring: Callable[[], Ring], cutter: Cutter, *, lost: Callable[[], int] = int, limit: str = "none"
+    ) -> None:
+        """`lost` says how many groups of pictures could not be kept; `limit`, for people, how much is kept at most."""
         self.lost = lost
+        self.limit = limit
         self._ring = ring
         self._cutter = cutter
         self._kept: dict[CameraId, _Kept] = {}
@@ -91,11 +104,12 @@ class Recent:
         """Seconds that are kept of each camera."""
         return {camera_id: kept.ring.span for camera_id, kept in self._kept.items()}
 
-    async def clip(self, camera_id: CameraId, *, seconds: float) -> bytes:
-        """The last seconds as MP4; raises NothingToShow and TooManyAtOnce."""
+    async def clip(self, camera_id: CameraId, *, seconds: float) -> Clip:
+        """The last seconds as MP4, from a keyframe on; raises NothingToShow and TooManyAtOnce."""
 
-        def cut(codec: VideoCodec, units: Units, _seen: Seen | None) -> bytes:
-            return self._cutter.clip(codec, units)
+        def cut(codec: VideoCodec, units: Units, _seen: Seen | None) -> Clip:
+            span = units[-1].arrived_at - units[0].arrived_at
+            return Clip(content=self._cutter.clip(codec, units), seconds=span)
 
         return await self._cut(camera_id, seconds, cut)
 
@@ -110,7 +124,7 @@ class Recent:
 
         return await self._cut(camera_id, BOXES_FOR, cut)
 
-    async def _cut(self, camera_id: CameraId, seconds: float, cut: "_Cut") -> bytes:
+    async def _cut(self, camera_id: CameraId, seconds: float, cut: Callable[[VideoCodec, Units, Seen | None], T]) -> T:
         """In a thread, a few at once; what is cut is what is there when its turn comes."""
         if self._waiting >= MOST_WAITING:
             raise TooManyAtOnce
@@ -139,9 +153,6 @@ class Recent:
             kept.seen = seen
 
 
-_Cut = Callable[[VideoCodec, Units, Seen | None], bytes]
-
-
 def _read(camera_id: CameraId, groups: Sequence[Group]) -> Units:
     """What is left of them; raises NothingToShow."""
     units = tuple(unit for group in groups for unit in group.units())
@@ -150,7 +161,7 @@ def _read(camera_id: CameraId, groups: Sequence[Group]) -> Units:
     return units
 
 
-def _tried(cut: Callable[[], bytes]) -> bytes | Exception:
+def _tried(cut: Callable[[], T]) -> T | Exception:
     try:
         return cut()
     except StreamwardError as error:

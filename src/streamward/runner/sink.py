@@ -1,5 +1,7 @@
 """Where a Worker's messages go: events over spool and outbox, none is lost; the rest to the bus, now or never."""
 
+import asyncio
+import contextlib
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -17,6 +19,7 @@ from streamward.runtime.spool import Gap, Spool
 from streamward.runtime.teller import Teller
 
 STATUS_TTL = 10.0  # seconds (S0-050)
+STATUSES_WITHIN = 1.0  # seconds for the last ones of a Worker that ends
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +77,11 @@ class BusSink:
         return self._outbox.size
 
     async def emptied(self) -> None:
-        """Waits until the bus has confirmed every event."""
+        """Waits until the bus has confirmed every event, and a moment for the last statuses."""
         await self._outbox.emptied()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(STATUSES_WITHIN):
+                await self._teller.emptied()
 
     def _event(self, at: datetime, message: Any) -> Event:
         self._told += 1

@@ -105,10 +105,11 @@ class Staffing:
                     make = self._staff.rollout.spare
                     self._do(self._start(None, self._templates[make], make=make))
                 case StartWorker(str(shard_id)):
-                    self._do(self._start(ShardId(shard_id), self._config(shards[ShardId(shard_id)])))
+                    self._do(self._start(shards[ShardId(shard_id)], self._config(shards[ShardId(shard_id)])))
                 case GiveSpare(number, shard_id):
                     if (spare := self._crew.seats.get(number)) is not None:
                         spare.begin(shard_id, self._config(shards[shard_id]), now=now)
+                        self._spawned(spare, shards[shard_id], duration_ms=0)
                 case EndWorker(number):
                     self._crew.end(number)
 
@@ -126,12 +127,10 @@ class Staffing:
 
     def died(self, seat: Seat, news: Exited) -> None:
         """A Worker is dead, and was not told to end."""
-        accused = self._accused(seat, news)
+        accused, now = self._accused(seat, news), self._clock.boot()
         how = f"exit code {news.code}" if news.code is not None else f"signal {news.signal}"
         what = "a Worker" if seat.shard_id is not None else "the Worker that loaded its detector"
-        self._staff = self._staff.died(
-            seated(seat), accused=accused, how=f"{what} ended with {how}", now=self._clock.boot()
-        )
+        self._staff = self._staff.died(seated(seat, now), accused=accused, how=f"{what} ended with {how}", now=now)
 
     def _accused(self, seat: Seat, news: Exited) -> set[CameraId]:
         """Cameras whose pictures may have done it.
@@ -163,9 +162,10 @@ class Staffing:
             return isinstance(action, EndWorker)
         return self._spawner.is_ready or not isinstance(action, StartWorker)
 
-    async def _start(self, shard_id: ShardId | None, config: ShardConfig, *, make: int = 0) -> None:
+    async def _start(self, shard: Shard | None, config: ShardConfig, *, make: int = 0) -> None:
+        shard_id = None if shard is None else shard.shard_id
         try:
-            await self._birth(shard_id, config, make=make)
+            await self._birth(shard, config, make=make)
         except (SpawnRefused, ForkServerGone) as error:
             if isinstance(error, SpawnRefused):
                 self._staff = self._staff.not_born(shard_id, now=self._clock.boot())
@@ -173,12 +173,26 @@ class Staffing:
         else:
             self._poke()
 
-    async def _birth(self, shard_id: ShardId | None, config: ShardConfig, *, make: int = 0) -> Seat:
+    async def _birth(self, shard: Shard | None, config: ShardConfig, *, make: int = 0) -> Seat:
         began = self._clock.boot()
-        seat = await self._crew.start(shard_id, config, make=make)
+        seat = await self._crew.start(None if shard is None else shard.shard_id, config, make=make)
         duration_ms = round((self._clock.boot() - began) * 1000)
-        self._journal.record(facts.WorkerSpawn(shard_id=shard_id or SPARE, duration_ms=duration_ms))
+        if shard is None:
+            self._journal.record(facts.SpareStarted(pid=seat.pid, duration_ms=duration_ms))
+        else:
+            self._spawned(seat, shard, duration_ms=duration_ms)
         return seat
+
+    def _spawned(self, seat: Seat, shard: Shard, *, duration_ms: int) -> None:
+        self._journal.record(
+            facts.WorkerSpawn(
+                shard_id=shard.shard_id,
+                tenant_id=shard.tenant_id,
+                cameras=len(shard.cameras),
+                pid=seat.pid,
+                duration_ms=duration_ms,
+            )
+        )
 
     def _config(self, shard: Shard) -> ShardConfig:
         template = self._templates[shard.make]

@@ -18,6 +18,7 @@ def template(settings: Settings, owner: Owner, secret: Secret) -> shards.ShardCo
         runner_id=owner.runner_id,
         shard_id="none",
         sources=[],
+        source_limits=settings.runner.source_limits,
         max_fps=settings.runner.max_fps,
         detector=settings.runner.detector,
         decode=settings.runner.decode,

@@ -1,13 +1,14 @@
 """Sees to it that the parent can always give the leases back: asks for a release token, and hands it over."""
 
 from collections.abc import Callable
+from functools import partial
 
 from streamward.leases.lease import Owner
 from streamward.protocol.ticket import AskReleaseToken, ReleaseTicket, ReleaseTokenGiven
 from streamward.runner.own_leases import Control
 from streamward.runtime.clock import Clock
+from streamward.runtime.hedging import WITHIN, hedged
 
-ASK_WITHIN = 2.0  # seconds
 RETRY_AFTER = 1.0
 _RENEWED_AT = 0.5  # of its life
 
@@ -34,7 +35,7 @@ class TicketKeeper:
         """A fresh ticket, in good time."""
         message = AskReleaseToken(runner_id=self._owner.runner_id, incarnation=self._owner.incarnation)
         path = "/v1/runners/release-token"
-        given = await self._control.post(path, message, ReleaseTokenGiven, within=ASK_WITHIN)
+        given = await hedged(partial(self._control.post, path, message, ReleaseTokenGiven, within=WITHIN))
         if not isinstance(given, ReleaseTokenGiven):
             return RETRY_AFTER
         self._hand_over(self._place(given))

@@ -1,8 +1,9 @@
 """Keeps one camera's stream running: dials, watches that frames come, and dials again.
 
 A dial that fails is tried again after a while that doubles, with jitter; half a minute of steady frames begins anew. A
-camera whose host is away is dialed as soon as that answers. A login that was refused twice is parked. What happens is
-told as it happens, by the stream's watch.
+camera whose host is away is dialed as soon as that answers; one without a free session every 10 s or sooner, because
+many cameras keep a dead session for a minute. A login that was refused twice is parked. What happens is told as it
+happens, by the stream's watch.
 """
 
 import asyncio
@@ -25,11 +26,12 @@ from streamward.vision.trouble import Troubles
 
 LOOK_EVERY = 0.5  # seconds between two looks at whether frames come
 AGAIN_AFTER = 5.0  # seconds of frames after which a camera that changed is dialed again without a rest
+FULL_LONGEST = 10.0  # seconds between two dials of a camera without a free session: nothing announces that one is free
 PARKED_LOOK = 1.0  # seconds between two looks at whether a parked login may go again
-
+PARKED = StreamFailure(code=StreamErrorCode.RTSP_AUTH_FAILED, detail="its login was refused too often")
 
 Dial = Callable[["Watcher"], Awaitable[StreamFailure]]
-Tell = Callable[[CameraId, StreamFailure, float], None]  # with the seconds until the next try; 0: there is no need
+Tell = Callable[[CameraId, StreamFailure, float | None], None]  # with the seconds until the next dial; None: it goes on
 Moved = Callable[[CameraId], None]  # the stream may have changed its state: what is told of it is told now
 
 
@@ -77,10 +79,10 @@ class Watcher:
     def trouble(self, trouble: StreamFailure) -> bool:
         """Something is wrong with the stream, and it goes on; returns whether that is told, or only counted."""
         now = self._clock.boot()
-        self.stream.troubled(trouble.code, now)
+        self.stream.troubled(trouble, now)
         told = self._troubles.heard(trouble, now)
         if told is not None:
-            self._spec.tell(self.camera_id, told, 0.0)
+            self._spec.tell(self.camera_id, told, None)
         return told is not None
 
     async def run(self) -> None:
@@ -94,7 +96,7 @@ class Watcher:
     async def _reachable(self) -> None:
         """Waits while the camera's host is away."""
         while (failure := self._dialing.why_away(self._spec.way)) is not None:
-            self._lost(failure.code)
+            self._lost(failure, retry_in=PROBE_EVERY)
             if not self._knows_away:
                 self._knows_away = True
                 self._spec.tell(self.camera_id, failure, PROBE_EVERY)
@@ -113,7 +115,9 @@ class Watcher:
 
     async def _dial_once(self) -> float:
         """Returns how long to rest. The turn comes before the login: a permission to log in does not last for long."""
-        if not self._is_paid:
+        if self._is_paid:
+            await self._dialing.spread()
+        else:
             await self._dialing.take(self._spec.way)
             self._has_turn = True
         self._is_paid = False
@@ -159,12 +163,18 @@ class Watcher:
         login = self._spec.login
         self._is_parked = login is not None and await self._logins.ask(self.camera_id, login) is Permission.PARKED
         if self._is_parked:
-            self._lost(StreamErrorCode.RTSP_AUTH_FAILED, substate=Substate.PARKED)
+            self._lost(PARKED, substate=Substate.PARKED)
         return not self._is_parked
 
     def _rest(self, failure: StreamFailure) -> float:
         substate = Substate.STALLED if failure.code is StreamErrorCode.FRAME_STALL else None
-        ran_for = self._lost(failure.code, substate=substate)
+        ran_for = self.stream.lost(failure, substate=substate)
+        rest = self._rest_after(failure, ran_for)
+        self.stream.retry(self._clock.boot() + rest)
+        self._spec.moved(self.camera_id)
+        return rest
+
+    def _rest_after(self, failure: StreamFailure, ran_for: float) -> float:
         if not failure.is_login_open:  # of one that was not answered nobody knows: silence
             self._tell_login(LoginOutcome.REFUSED if failure.is_login_refused else LoginOutcome.GAVE_UP)
         if failure.is_unreachable and self._spec.way.host is not None:
@@ -173,12 +183,14 @@ class Watcher:
             return PROBE_EVERY
         if failure.is_change and ran_for >= AGAIN_AFTER:
             return 0.0
-        return self._backoff.failed(after=ran_for)
+        longest = FULL_LONGEST if failure.code is StreamErrorCode.CAMERA_FULL else None
+        return self._backoff.failed(after=ran_for, longest=longest)
 
-    def _lost(self, code: StreamErrorCode, *, substate: Substate | None = None) -> float:
-        ran_for = self.stream.lost(code, substate=substate)
+    def _lost(self, failure: StreamFailure, *, retry_in: float | None = None, substate: Substate | None = None) -> None:
+        self.stream.lost(failure, substate=substate)
+        if retry_in is not None:
+            self.stream.retry(self._clock.boot() + retry_in)
         self._spec.moved(self.camera_id)
-        return ran_for
 
     def _tell_login(self, outcome: LoginOutcome) -> None:
         if self._spec.login is not None:

@@ -8,7 +8,7 @@ passed stamps nothing, and a Worker that is not told more stops by itself.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -20,7 +20,7 @@ from streamward.model.stream_error import StreamErrorCode, StreamFailure
 from streamward.model.video import VideoCodec
 from streamward.protocol import events as wire
 from streamward.protocol.shards import ShardConfig, Source
-from streamward.protocol.streams import StreamReport
+from streamward.protocol.streams import StreamReport, shown_detail
 from streamward.runner import facts, hooks
 from streamward.runner.blamed import BlamedDecoder
 from streamward.runner.detectors import Detectors
@@ -62,7 +62,8 @@ class _Watched:
 class Worker:
     """One shard; what it is told to watch comes by `add` and goes by `drop`."""
 
-    def __init__(self, config: ShardConfig, parts: WorkerParts) -> None:
+    def __init__(self, config: ShardConfig, parts: WorkerParts, *, is_managed: bool = False) -> None:
+        """A managed one is told by `expect` which cameras it has; without a Manager they are those of its config."""
         self._config = config
         self._parts = parts
         self.metrics = WorkerMetrics(runner_id=config.runner_id, shard_id=config.shard_id)
@@ -73,7 +74,8 @@ class Worker:
         self._detectors = Detectors(parts.detector, parts.newer)
         self.renewing = Renewing(self._detectors, self._pipeline.swap, journal=parts.journal)
         self.dialing = Dialing(clock=parts.clock, random=parts.random)
-        self._expected = {CameraId(source.camera_uuid) for source in config.sources if not source.do_not_process}
+        sources = (CameraId(source.camera_uuid) for source in config.sources if not source.do_not_process)
+        self._expected: frozenset[CameraId] | None = None if is_managed else frozenset(sources)  # None: not known yet
         self._watched: dict[CameraId, _Watched] = {}
         self._leaving: dict[CameraId, _Watched] = {}  # what gives its connection back
         self._sequence = 0
@@ -87,10 +89,16 @@ class Worker:
 
     @property
     def is_ready(self) -> bool:
-        """Whether enough of the cameras run (S0-029); one that waits for its lease does not."""
-        now = self._parts.clock.boot()
-        conditions = [*self.conditions.values(), *(UNSEEN for _ in self._expected - self._watched.keys())]
-        return is_ready(conditions, now, quorum_pct=self._config.readiness_quorum_pct)
+        """Whether enough of the shard's cameras run (S0-029); one that waits for its lease or its dial does not."""
+        if self._expected is None:
+            return False
+        known = self.conditions
+        conditions = [known.get(camera_id, UNSEEN) for camera_id in self._expected]
+        return is_ready(conditions, self._parts.clock.boot(), quorum_pct=self._config.readiness_quorum_pct)
+
+    def expect(self, cameras: Iterable[CameraId]) -> None:
+        """These are the shard's cameras from now on, whether or not they were added yet."""
+        self._expected = frozenset(cameras)
 
     @property
     def conditions(self) -> dict[CameraId, Condition]:
@@ -146,9 +154,10 @@ class Worker:
 
     def _blind(self, watcher: Watcher, error: StreamwardError, retry_in: float) -> None:
         watcher.queue()
-        watcher.stream.lost(StreamErrorCode.DETECTOR_FAILED)
-        self._moved(watcher.camera_id)
         failure = StreamFailure(code=StreamErrorCode.DETECTOR_FAILED, detail=str(error))
+        watcher.stream.lost(failure)
+        watcher.stream.retry(self._parts.clock.boot() + retry_in)
+        self._moved(watcher.camera_id)
         self._failed(watcher.camera_id, failure, retry_in)
 
     def _watcher(self, camera_id: CameraId, source: Source) -> Watcher:
@@ -180,6 +189,7 @@ class Worker:
         self.metrics.forget(camera_id)
         if watched is not None:
             self._leaving[camera_id] = watched
+            self._announce_end(watched)
             watched.task.add_done_callback(lambda _: self._left(watched))
             watched.task.cancel()
             self._parts.journal.record(facts.StreamEnded(**_whose(watched.source)))
@@ -190,12 +200,18 @@ class Worker:
         if self._leaving.get(camera_id) is watched:
             del self._leaving[camera_id]
 
-    def mute(self, camera_id: CameraId) -> LastWord:
-        """Makes no more events of a camera, but goes on watching it; of one that is not watched any more until now."""
+    def mute(self, camera_id: CameraId, *, is_final: bool = False) -> LastWord:
+        """Makes no more events of a camera, but goes on watching it; of one that is not watched any more until now.
+
+        With `is_final` another runner announces it from now on, and this one announces its own end.
+        """
         watched = self._watched.get(camera_id)
         if watched is None:
             return LastWord(arrived=self._parts.clock.boot())
+        if is_final:
+            self._announce_end(watched)
         watched.speech.hush()
+        self.metrics.forget(camera_id)
         return watched.last_word
 
     def unmute(self, camera_id: CameraId, *, after: float) -> None:
@@ -323,11 +339,22 @@ class Worker:
         if watched.speech.is_silent:
             return
         if (condition := watched.watcher.stream.due(now)) is not None:
-            report = self._report(watched.source, condition, now)
-            self._parts.sink.tell(_key("stream.status", watched.source), report)
-            self._parts.ear.reported(report)
-            camera_id = CameraId(watched.source.camera_uuid)
-            self._hooks.spread(StatusUpdate(camera_id=camera_id, at=now, what=condition.state))
+            self._announce(watched, condition, now)
+
+    def _announce_end(self, watched: _Watched) -> None:
+        """DISCONNECTED of a camera that is let go (S0-047); of a silent one another Worker or runner announces."""
+        now = self._parts.clock.boot()
+        if watched.speech.is_silent:
+            return
+        if (condition := watched.watcher.stream.ended(now)) is not None:
+            self._announce(watched, condition, now)
+
+    def _announce(self, watched: _Watched, condition: Condition, now: float) -> None:
+        report = self._report(watched.source, condition, now)
+        self._parts.sink.tell(_key("stream.status", watched.source), report)
+        self._parts.ear.reported(report)
+        camera_id = CameraId(watched.source.camera_uuid)
+        self._hooks.spread(StatusUpdate(camera_id=camera_id, at=now, what=condition.state))
 
     def _report(self, source: Source, condition: Condition, now: float) -> StreamReport:
         at, last = self._parts.stamps.database_time, condition.last_frame_at
@@ -338,6 +365,8 @@ class Worker:
             state=condition.state,
             substate=condition.substate,
             error_code=condition.error_code,
+            error_detail=None if condition.error_detail is None else shown_detail(condition.error_detail),
+            retry_at=None if condition.retry_at is None else at(condition.retry_at),
             fps=condition.fps,
             last_frame_ts=None if last is None else at(last),
             last_frame_age_s=None if last is None else round(max(0.0, now - last), 3),
@@ -345,7 +374,7 @@ class Worker:
             ts=at(now),
         )
 
-    def _failed(self, camera_id: CameraId, failure: StreamFailure, retry_in: float) -> None:
+    def _failed(self, camera_id: CameraId, failure: StreamFailure, retry_in: float | None) -> None:
         self._dialed(camera_id)
         watched = self._watched.get(camera_id)
         if watched is not None:
@@ -361,25 +390,23 @@ class Worker:
             self.metrics.failed(update.camera_id, update.what)
 
     def _tell_failure(
-        self, source: Source, failure: StreamFailure, *, retry_in: float = 0.0, is_silent: bool = False
+        self, source: Source, failure: StreamFailure, *, retry_in: float | None = None, is_silent: bool = False
     ) -> None:
-        """To the Manager also of a silent camera."""
+        """To the Manager also of a silent camera. Without `retry_in` nothing is dialed again."""
         now, camera_id = self._parts.clock.boot(), CameraId(source.camera_uuid)
         message = wire.StreamFailed(
             camera_uuid=camera_id,
             runner_id=self._config.runner_id,
             code=failure.code,
             detail=failure.detail,
-            retry_in_ms=round(retry_in * 1000),
+            retry_in_ms=round((retry_in or 0.0) * 1000),
             ts=self._parts.stamps.database_time(now),
         )
+        what = {**_whose(source), "error_code": message.code, "detail": message.detail}
         self._parts.journal.record(
-            facts.RtspConnectRetry(
-                **_whose(source),
-                error_code=message.code,
-                detail=message.detail,
-                retry_in_ms=message.retry_in_ms,
-            )
+            facts.StreamError(**what)
+            if retry_in is None
+            else facts.RtspConnectRetry(**what, retry_in_ms=message.retry_in_ms)
         )
         if not is_silent:
             self.metrics.failed(camera_id, failure.code)

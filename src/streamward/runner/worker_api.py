@@ -5,16 +5,19 @@ What its cameras show is for those who know its secret.
 
 from collections.abc import Awaitable
 from http import HTTPStatus
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from streamward.model.errors import StreamwardError
 from streamward.model.ids import CameraId
 from streamward.model.secret import Secret
 from streamward.runner import ring_metrics
 from streamward.runner.ending import Ending
+from streamward.runner.footage import CLIP_LIMIT, CLIP_SECONDS
 from streamward.runner.metrics import CONTENT_TYPE, WorkerMetrics
 from streamward.runner.recent import NothingToShow, Recent, TooManyAtOnce
 from streamward.runtime.local_http import Asked, LocalApi, Refused, Reply, Route
+
+T = TypeVar("T")
 
 LONGEST_CLIP = 600.0  # seconds
 
@@ -62,7 +65,8 @@ class WorkerApi:
         return _state("alive", is_so=self._worker.is_alive)
 
     async def _ready(self, _asked: Asked) -> Reply:
-        return _state("ready", is_so=self._worker.is_ready and self._worker.is_alive)
+        is_working = self._worker.is_ready and self._worker.is_alive
+        return _state("ready", is_so=is_working and not self._ending.is_wanted)
 
     async def _metrics(self, _asked: Asked) -> Reply:
         rings = ring_metrics.render(self._recent.spans, lost=self._recent.lost())
@@ -70,11 +74,14 @@ class WorkerApi:
 
     async def _clip(self, asked: Asked) -> Reply:
         seconds = _seconds(asked.query.get("seconds", "30"))
-        return await _shown(self._recent.clip(_camera(asked), seconds=seconds), "video/mp4")
+        clip = await _cut(self._recent.clip(_camera(asked), seconds=seconds))
+        length = {CLIP_SECONDS: f"{clip.seconds:.1f}", CLIP_LIMIT: self._recent.limit}
+        return Reply(HTTPStatus.OK, clip.content, "video/mp4", length)
 
     async def _snapshot(self, asked: Asked) -> Reply:
         has_boxes = asked.query.get("boxes", "1") != "0"
-        return await _shown(self._recent.snapshot(_camera(asked), has_boxes=has_boxes), "image/jpeg")
+        picture = await _cut(self._recent.snapshot(_camera(asked), has_boxes=has_boxes))
+        return Reply(HTTPStatus.OK, picture, "image/jpeg")
 
     async def _drain(self, _asked: Asked) -> Reply:
         self._ending.drain()
@@ -101,9 +108,9 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-async def _shown(cut: Awaitable[bytes], kind: str) -> Reply:
+async def _cut(cut: Awaitable[T]) -> T:
     try:
-        return Reply(HTTPStatus.OK, await cut, kind)
+        return await cut
     except NothingToShow as error:
         raise Refused(HTTPStatus.NOT_FOUND, str(error)) from error
     except TooManyAtOnce as error:

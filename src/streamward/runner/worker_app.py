@@ -26,7 +26,7 @@ from pathlib import Path
 import msgspec
 
 from streamward.drivers import addresses, camera
-from streamward.drivers.addresses import CameraAddress
+from streamward.drivers.addresses import CameraAddress, HostLimits
 from streamward.drivers.buses import open_bus
 from streamward.drivers.control_plane import ControlPlane
 from streamward.drivers.decoder import decoder_for
@@ -37,7 +37,7 @@ from streamward.drivers.movement import PictureComparer
 from streamward.drivers.objects import open_store
 from streamward.drivers.rounds import Rounds
 from streamward.leases.lease import Owner
-from streamward.leases.logins import LoginId
+from streamward.leases.logins import LoginId, login_of
 from streamward.model.errors import StreamwardError
 from streamward.model.ids import CameraId, Incarnation, RunnerId
 from streamward.model.objects import MOST_STORED
@@ -45,17 +45,19 @@ from streamward.model.secret import Secret
 from streamward.model.stream_error import StreamFailure
 from streamward.model.video import HardwareDecoding, SkipLoopFilter
 from streamward.protocol import shards
+from streamward.protocol.events import BATCHER
+from streamward.protocol.readiness import WorkerReady
 from streamward.protocol.shards import ObjectsAt, ShardConfig, Source
 from streamward.protocol.worker_link import Began, WorkerExit
 from streamward.runner import clips
-from streamward.runner.alone import Alone
+from streamward.runner.alone import Alone, AloneParts
 from streamward.runner.badge import Badge, GivenToken, ProvenToken, Speaker, owner_in
 from streamward.runner.dialing import Host
 from streamward.runner.ending import Ending
 from streamward.runner.facts import HardwareNotUsed, LeasesRenewed, LoopFilterSkipped, StreamEnded
 from streamward.runner.fed_leases import FedLeases
 from streamward.runner.heir import Heir
-from streamward.runner.logins import ControlLogins, Logins, login_of
+from streamward.runner.logins import ControlLogins, Logins
 from streamward.runner.obeying import Obeying, first_order
 from streamward.runner.parts import Ear, Stamps, WorkerParts
 from streamward.runner.pointing import PointingPublisher
@@ -69,7 +71,9 @@ from streamward.runtime.blame import Board
 from streamward.runtime.channel import Channel
 from streamward.runtime.clock import Clock, SystemClock
 from streamward.runtime.journal import Journal
-from streamward.runtime.outbox import MessagesPublished, Outbox, SpoolRelay
+from streamward.runtime.listening import CannotListen
+from streamward.runtime.local_http import HOST
+from streamward.runtime.outbox import MessagesPublished, Outbox, RecordsDropped, SpoolRelay
 from streamward.runtime.service import Service, ticking
 from streamward.runtime.spool import Spool, SpoolInUse
 from streamward.runtime.teller import Teller
@@ -77,10 +81,10 @@ from streamward.vision.camera import CameraListener
 from streamward.vision.sampling import READ_EVERY, can_wait
 from streamward.vision.unusable import DetectorUnusable
 
-_COUNTED = (MessagesPublished, LeasesRenewed)  # in the metrics; as lines they would be many
+_COUNTED = (MessagesPublished, RecordsDropped, LeasesRenewed)  # in the metrics; as lines they would be many
 _CLOSING = 0.5  # seconds of the grace that are kept for closing what is open
 
-Announce = Callable[[ShardConfig, int, Path], None]
+Announce = Callable[[ShardConfig, WorkerReady], None]
 GiveBack = Callable[[], Awaitable[None]]
 
 
@@ -106,6 +110,7 @@ class _Shell:
     logins: Logins
     ear: Ear
     board: Board | None = None
+    is_managed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +133,8 @@ async def run_alone(config: ShardConfig, *, announce: Announce) -> WorkerExit:
     config = msgspec.structs.replace(config, incarnation=incarnation)
     owner = Owner(RunnerId(config.runner_id), incarnation)
     journal, speaker = _journal(config), Speaker(control, badge)
-    alone = Alone(config, owner, control=speaker, clock=clock, journal=journal, ending=ending)
+    parts = AloneParts(control=speaker, clock=clock, journal=journal, random=random.SystemRandom())
+    alone = Alone(config, owner, parts, ending=ending)
     shell = _Shell(
         config=config,
         clock=clock,
@@ -141,8 +147,9 @@ async def run_alone(config: ShardConfig, *, announce: Announce) -> WorkerExit:
     async with _working(shell) as working:
         with _card(config, working) as card:
             alone.begin(working.worker)
-            announce(config, working.port, card)
-            async with ticking(alone.bodies, journal=journal):
+            url = f"http://{HOST}:{working.port}"
+            announce(config, WorkerReady(pid=os.getpid(), url=url, secret_file=str(card)))
+            async with contextlib.aclosing(alone), ticking(alone.bodies, journal=journal):
                 await ending.wanted()
             await _wind_down(working, ending, alone.leases.give_back)
     control.close()
@@ -175,6 +182,7 @@ async def run_managed(end: socket.socket, *, board: Board | None = None) -> Work
         logins=ControlLogins(owner, obeying.control, clock=clock),
         ear=obeying,
         board=board,
+        is_managed=True,
     )
     async with _working(shell) as working, Service("channel", obeying, journal=journal):
         obeying.say(Began(pid=os.getpid(), port=working.port))
@@ -183,6 +191,7 @@ async def run_managed(end: socket.socket, *, board: Board | None = None) -> Work
         listening = asyncio.ensure_future(obeying.obey(working.worker))
         await ending.wanted()
         await _wind_down(working, ending)
+        obeying.flush()
         listening.cancel()
     await channel.close()
     return ending.code
@@ -194,8 +203,9 @@ async def _working(shell: _Shell) -> AsyncIterator[_Working]:
     config = shell.config
     load_detector(config.detector, config.models)  # before anything is begun: a shard without eyes is no shard
     clips.check(config)
+    limits = addresses.host_limits(config.source_limits)
     for source in config.sources:
-        addresses.address(source)
+        addresses.address(source, limits)
     for each in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(each, shell.ending.drain)
     async with contextlib.AsyncExitStack() as opened:
@@ -203,7 +213,7 @@ async def _working(shell: _Shell) -> AsyncIterator[_Working]:
         if config.skip_loop_filter is not SkipLoopFilter.NONE:
             shell.journal.record(LoopFilterSkipped(pictures=config.skip_loop_filter))
         recent = await opened.enter_async_context(clips.kept(config, shell.journal))
-        worker = Worker(config, _parts(shell, sink, recent))
+        worker = Worker(config, _parts(shell, sink, recent), is_managed=shell.is_managed)
         shell.journal.subscribe(worker.metrics.count)
         shell.journal.subscribe(lambda fact: recent.drop(fact.camera_id) if isinstance(fact, StreamEnded) else None)
         running = asyncio.ensure_future(worker.run())
@@ -211,7 +221,11 @@ async def _working(shell: _Shell) -> AsyncIterator[_Working]:
         opened.push_async_callback(_ended, running)
         secret = config.api_secret.secret if config.api_secret else Secret(secrets.token_urlsafe(24))
         api = WorkerApi(worker, shell.ending, recent, secret=secret)
-        port = await api.start(config.port)
+        try:
+            port = await api.start(config.port)
+        except OSError as err:
+            remedy = "choose another with `port` in its config, 0 for any that is free"
+            raise CannotListen.because(err, HOST, config.port, remedy=remedy) from err
         opened.push_async_callback(api.stop)
         pulse = Pulse(config, worker, sink, stamps=shell.stamps, clock=shell.clock)
         await opened.enter_async_context(Service("pulse", pulse, journal=shell.journal))
@@ -246,7 +260,7 @@ async def _sink(shell: _Shell) -> AsyncIterator[BusSink]:
         ex_status=config.amqp.ex_status,
     )
     data = _folder(config)
-    bus = open_bus(config.amqp.reached_by, data, clock=clock)
+    bus = open_bus(config.amqp.reached_by, data, clock=clock, needed=(BATCHER,))
     failpoints.arm(failpoints.parse(config.failpoints))  # the bus that is used has points of its own
     publisher = PointingPublisher(bus, open_store(config.objects or ObjectsAt(url=(data / "objects").as_uri())))
     root = data / "spool" / config.runner_id / config.tenant_id
@@ -277,13 +291,15 @@ def _spool(root: Path, config: ShardConfig) -> Spool:
 
 
 def _parts(shell: _Shell, sink: BusSink, recent: Recent) -> WorkerParts:
-    clock, rounds = shell.clock, Rounds(every=READ_EVERY)
+    clock, rounds, limits = shell.clock, Rounds(every=READ_EVERY), addresses.host_limits(shell.config.source_limits)
 
     async def dial(source: Source, listener: CameraListener) -> StreamFailure:
         waits = can_wait(source.max_fps or shell.config.max_fps)
         heard = recent.hearing(CameraId(source.camera_uuid), listener)
-        failure = await camera.watch(addresses.way(source), heard, clock=clock, rounds=rounds if waits else None)
-        return failure if source.via is None else await camera.explained(addresses.address(source), failure)
+        failure = await camera.watch(
+            addresses.way(source, limits), heard, clock=clock, rounds=rounds if waits else None
+        )
+        return failure if source.via is None else await camera.explained(addresses.address(source, limits), failure)
 
     return WorkerParts(
         clock=clock,
@@ -300,7 +316,7 @@ def _parts(shell: _Shell, sink: BusSink, recent: Recent) -> WorkerParts:
         journal=shell.journal,
         random=random.SystemRandom(),
         end=shell.ending.drain,
-        host=_host,
+        host=partial(_host, limits=limits),
         board=shell.board,
         watchdogs=[recent],
     )
@@ -319,13 +335,13 @@ def _hardware(shell: _Shell) -> Hardware | None:
 
 
 def _login(source: Source) -> LoginId | None:
-    address = addresses.address(source)
-    return login_of(address.url, address.credential, version=source.credential_version)
+    address = addresses.address(source, HostLimits())  # which host it is on does not matter here
+    return login_of(address.url, address.credential)
 
 
-def _host(source: Source) -> Host | None:
+def _host(source: Source, *, limits: HostLimits) -> Host | None:
     """Of the camera itself: a restreamer that is away keeps nobody from it but its own."""
-    address, way = addresses.address(source), addresses.way(source)
+    address, way = addresses.address(source, limits), addresses.way(source, limits)
     places = [address] if source.via is None else [way, address]
     return None if address.host is None else Host(key=address.host, probe=partial(_answer_all, places))
 

@@ -26,10 +26,10 @@ class Backoff:
         self._rng = rng
         self._step = spec.first
 
-    def failed(self, *, after: float) -> float:
-        """It failed after working for so many seconds; returns how many to wait."""
+    def failed(self, *, after: float, longest: float | None = None) -> float:
+        """It failed after working for so many seconds; returns how many to wait, up to a lower limit if given."""
         if after >= self._spec.steady:
             self._step = self._spec.first
-        step = min(self._step, self._spec.longest)
+        step = min(self._step, self._spec.longest if longest is None else min(longest, self._spec.longest))
         self._step = step * 2
         return self._rng.uniform(step / 2, step)

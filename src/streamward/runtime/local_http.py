@@ -4,15 +4,18 @@
 
 One request to a connection; heads, bodies and a client's slowness are bounded. Every user of the host can reach its
 loopback, so whatever changes something may be guarded by a secret; without one, guarded routes refuse everybody. Pages
-of a browser are refused (they send `Origin`): whoever asks has to be a program.
+of a browser are refused (they send `Origin`), and so is every request whose `Host` is not a loopback name: a page whose
+name was rebound to 127.0.0.1 sends no `Origin` to its own name, but its name as `Host`.
 """
 
 import asyncio
 import contextlib
 import hmac
+import ipaddress
 import json
+import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from urllib.parse import parse_qsl
 
@@ -32,6 +35,7 @@ class Reply:
     status: int
     body: bytes = b""
     kind: str = "application/json"
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,7 @@ class LocalApi:
     """Serves until it is stopped."""
 
     def __init__(self, routes: Mapping[tuple[str, str], Route], *, secret: Secret | None = None) -> None:
-        self._routes = routes
+        self.routes = routes
         self._secret = secret
         self._server: asyncio.Server | None = None
 
@@ -119,11 +123,14 @@ class LocalApi:
             raise Refused(HTTPStatus.BAD_REQUEST, "this is no whole request") from err
 
     def _route(self, head: _Head) -> Route:
+        if not _is_loopback(head.fields.get("host", HOST)):  # only programs leave it out
+            why = "only requests to a loopback name are served here: localhost, 127.0.0.0/8 or [::1]"
+            raise Refused(HTTPStatus.MISDIRECTED_REQUEST, why)
         if "origin" in head.fields:
             raise Refused(HTTPStatus.FORBIDDEN, "pages of a browser are not served here")
-        route = self._routes.get((head.method, head.path))
+        route = self.routes.get((head.method, head.path))
         if route is None:
-            is_known = any(head.path == known for _, known in self._routes)
+            is_known = any(head.path == known for _, known in self.routes)
             status = HTTPStatus.METHOD_NOT_ALLOWED if is_known else HTTPStatus.NOT_FOUND
             raise Refused(status, f"{head.method} {head.path} is not served here")
         if route.is_guarded and not self._is_let_in(head.fields.get("authorization", "")):
@@ -135,6 +142,19 @@ class LocalApi:
             return False
         wanted = f"Bearer {self._secret.reveal()}"
         return hmac.compare_digest(shown.encode("latin-1"), wanted.encode())
+
+
+def _is_loopback(host: str) -> bool:
+    """Whether a `Host` names this host's loopback, with any port or none."""
+    found = re.fullmatch(r"(?:\[(?P<six>[^]]+)]|(?P<name>[^:]+))(?::\d*)?", host)
+    if found is None:
+        return False
+    if found["name"] is not None and found["name"].lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(found["six"] or found["name"]).is_loopback
+    except ValueError:
+        return False
 
 
 def _parsed(head: bytes) -> _Head:
@@ -159,8 +179,9 @@ def _size(head: _Head) -> int:
 
 
 def _written(reply: Reply) -> bytes:
+    more = "".join(f"{name}: {value}\r\n" for name, value in reply.headers.items())
     head = (
         f"HTTP/1.1 {int(reply.status)} {HTTPStatus(reply.status).phrase}\r\nContent-Type: {reply.kind}\r\n"
-        f"Content-Length: {len(reply.body)}\r\nConnection: close\r\n\r\n"
+        f"Content-Length: {len(reply.body)}\r\n{more}Connection: close\r\n\r\n"
     )
     return head.encode() + reply.body

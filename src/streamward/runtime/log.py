@@ -16,6 +16,8 @@ from typing import Any, TextIO
 
 import msgspec
 
+from streamward.model.errors import StreamwardError
+
 FIELDS = (
     "ts",
     "level",
@@ -35,6 +37,7 @@ _LEVELS = {logging.WARNING: "warn"}  # S0's word; the others are Python's in sma
 _SPELLINGS = {"camera_id": "camera_uuid"}
 _FACTS = logging.getLogger("streamward.facts")
 _WORD = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z][a-z0-9]*")
+_LONGEST_CAUSE = 200  # characters of a library's words
 _USER_INFO = re.compile(r"(?<=://)[^/?#\s]*@")
 # What logging itself puts on a record; the rest came by `extra`.
 _OWN_ATTRIBUTES = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "fact"}
@@ -62,8 +65,13 @@ def configure(form: LogForm, *, level: str = "INFO", context: Mapping[str, str] 
 
 
 def log_fact(fact: object) -> None:
-    """The journal sink that writes each fact as one line."""
-    level = logging.ERROR if isinstance(getattr(fact, "error", None), BaseException) else logging.INFO
+    """The journal sink that writes each fact as one line.
+
+    A fact that carries an error is logged as one, and a class with `is_warning` as a warning.
+    """
+    level = logging.WARNING if getattr(fact, "is_warning", False) else logging.INFO
+    if isinstance(getattr(fact, "error", None), BaseException):
+        level = logging.ERROR
     if _FACTS.isEnabledFor(level):
         event = event_name(type(fact))
         _FACTS.log(level, event.replace(".", " "), extra={"fact": {"event": event, **_values(fact)}})
@@ -127,7 +135,19 @@ def _values(fact: Any) -> dict[str, Any]:
 
 
 def _failure(error: BaseException) -> dict[str, str]:
+    """An error of ours is a sentence that names what to mend; its stack is logged at the level `debug` only."""
+    if isinstance(error, StreamwardError) and not _FACTS.isEnabledFor(logging.DEBUG):
+        return {"error_code": error_code(error), "error": _sentence(error)}
     return {"error_code": error_code(error), "stack": "".join(traceback.format_exception(error)).rstrip()}
+
+
+def _sentence(error: BaseException) -> str:
+    """What it says, and the first line of the error of a library that it comes from."""
+    cause = error.__cause__
+    if cause is None or isinstance(cause, StreamwardError):
+        return str(error)
+    first = next(iter(str(cause).splitlines()), "")[:_LONGEST_CAUSE]
+    return f"{error} ({type(cause).__name__}{': ' if first else ''}{first})"
 
 
 def _instant(seconds: float) -> str:

@@ -15,7 +15,7 @@ import asyncio
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Self
+from typing import ClassVar, Self
 
 import msgspec
 
@@ -33,6 +33,7 @@ IN_FLIGHT = 50  # messages without a confirm: more make each wait longer, and li
 MOST_HELD = 200  # refused messages, beyond which nothing new is tried
 MOST_BEHIND = 500  # live records that may queue up; then they are backlog, and newer ones go first
 LOOK_EVERY = 1.0  # seconds between two looks into a spool that was empty, unless something is appended
+GAVE_WAY_EVERY = 5.0  # seconds between two reports of records that gave way
 EMPTY_EVERY = 0.05  # seconds between two looks at whether all is out
 
 SENDING = failpoints.declare("outbox.before-publish")
@@ -78,10 +79,20 @@ class MessagesPublished:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RecordsDropped:
+    """So many records gave way: for counters, at once."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecordsGaveWay:
     """The spool was full, or its disk: so many records were dropped, and will be told as a gap."""
 
-    count: int
+    is_warning: ClassVar[bool] = True
+
+    count: int  # since this was last recorded
+    detail: str  # which of the two
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +137,9 @@ class SpoolRelay:
         self._held: list[_Letter] = []  # handed out, and not confirmed yet
         self._is_away = False
         self._failures = Failures()
+        self._gave_way = 0  # records, since that was last recorded
+        self._gave_way_at = float("-inf")  # when that was, in boot-time
+        self._why_full = ""
 
     @property
     def is_empty(self) -> bool:
@@ -144,7 +158,11 @@ class SpoolRelay:
         lost = self._spool.lost
         self._spool.append(_encoder.encode(message))
         if self._spool.lost > lost:
-            self._journal.record(RecordsGaveWay(count=self._spool.lost - lost))
+            self._journal.record(RecordsDropped(count=self._spool.lost - lost))
+            self._gave_way += self._spool.lost - lost
+            error = self._spool.disk_error
+            self._why_full = "the spool has its limit of bytes" if error is None else f"its disk: {error.strerror}"
+            self._tell_gave_way()
 
     def adopt(self, spool: Spool) -> None:
         """Publishes what a dead process left, after everything else."""
@@ -229,7 +247,14 @@ class SpoolRelay:
             failpoints.reach(FINISHED)
             spool.close()
 
+    def _tell_gave_way(self) -> None:
+        now = self._clock.boot()
+        if self._gave_way and now - self._gave_way_at >= GAVE_WAY_EVERY:
+            self._journal.record(RecordsGaveWay(count=self._gave_way, detail=self._why_full))
+            self._gave_way, self._gave_way_at = 0, now
+
     def _tell(self) -> None:
+        self._tell_gave_way()
         for error, times in self._failures.due(self._clock.boot()):
             assert isinstance(error, StreamwardError)
             self._journal.record(PublishingFailed(error=error, times=times))

@@ -48,7 +48,7 @@ class Kin(Protocol):
 
 def adopt_orphans() -> None:
     """Makes this process the parent of whoever below it loses its own."""
-    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def die_with(parent: int, *, by: signal.Signals = signal.SIGKILL) -> None:
@@ -56,14 +56,14 @@ def die_with(parent: int, *, by: signal.Signals = signal.SIGKILL) -> None:
 
     The kernel watches the thread that made this process: it must be one that lives as long as its process.
     """
-    _prctl(_PR_SET_PDEATHSIG, by)
+    prctl(_PR_SET_PDEATHSIG, by)
     if os.getppid() != parent:  # it died before the line above
         os.kill(os.getpid(), by)
 
 
 def outlive_parent() -> None:
     """Takes `die_with` back: this process has its own way to notice, and something to put in order first."""
-    _prctl(_PR_SET_PDEATHSIG, 0)
+    prctl(_PR_SET_PDEATHSIG, 0)
 
 
 def children() -> list[int]:
@@ -140,7 +140,7 @@ def _parent_of(pid: int) -> int | None:
         os.close(file)
 
 
-def _prctl(option: int, value: int) -> None:
+def prctl(option: int, value: int) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0):
         code = ctypes.get_errno()

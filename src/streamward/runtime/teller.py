@@ -27,6 +27,8 @@ class Teller:
         self._publisher = publisher
         self._clock = clock
         self._waiting: deque[tuple[float, Message]] = deque()  # with the boot-time until which it is worth something
+        self._is_empty = asyncio.Event()
+        self._is_empty.set()
         self._service = Service("teller", self, journal=journal)
 
     def tell(self, message: Message) -> None:
@@ -35,6 +37,7 @@ class Teller:
             self._waiting.popleft()
             self.dropped += 1
         self._waiting.append((self._clock.boot() + (message.expires_in or _NO_TTL), message))
+        self._is_empty.clear()
         self._service.poke()
 
     async def tick(self) -> float:
@@ -44,7 +47,12 @@ class Teller:
                 await asyncio.gather(*(self._publisher.publish(message) for message in self._next()))
             except BusAway as away:
                 return away.retry_in
+        self._is_empty.set()
         return IDLE
+
+    async def emptied(self) -> None:
+        """Waits until the bus has taken everything; with a bus that is away for as long as the caller bears it."""
+        await self._is_empty.wait()
 
     async def __aenter__(self) -> "Teller":
         self._service.start()

@@ -8,7 +8,9 @@ from streamward.insight.batch import Limits
 from streamward.insight.rules import DAY, Rules
 from streamward.insight.urgency import Trigger, Triggers
 from streamward.settings.part import PREFIX, Part
+from streamward.settings.source_limits import listed
 
+MIB = 2**20  # bytes
 _LIMITS = Limits()
 _TYPES = "Classes that this holds for, with commas between; without any it is off"
 
@@ -26,8 +28,13 @@ class BatchSettings(Part):
         int, Field(ge=1, le=10_000, description="Detections with which a batch is full, and closes")
     ] = _LIMITS.most
     check_seconds: Annotated[
-        float, Field(ge=0.05, le=60, description="Seconds between two looks for batches that are due")
-    ] = 0.5
+        float,
+        Field(
+            ge=0.05,
+            le=60,
+            description="Seconds between two checks for idle batches; a window is closed within a second of its end",
+        ),
+    ] = _LIMITS.check_every
     fast_path_confidence_threshold: Annotated[
         float, Field(ge=0, le=1, description="How sure a detector must be of what is analysed at once")
     ] = 0.9
@@ -44,6 +51,15 @@ class BatchSettings(Part):
             description="Days for which batches, their detections and analyses, and zone events are kept",
         ),
     ] = 30.0
+    kept_mb: Annotated[
+        int,
+        Field(
+            ge=100,
+            le=1_000_000,
+            description="MiB that an embedded (SQLite) database may use: beyond that the oldest batches are removed "
+            "before their days are over, with their detections, analyses and zone events; PostgreSQL has no such limit",
+        ),
+    ] = 2048
     pressure: Annotated[
         str,
         Field(
@@ -67,7 +83,12 @@ class BatchSettings(Part):
     def rules(self) -> Rules:
         """What holds for a tenant that wants nothing else."""
         return Rules(
-            limits=Limits(window=self.window_seconds, idle=self.idle_timeout_seconds, most=self.max_detections),
+            limits=Limits(
+                window=self.window_seconds,
+                idle=self.idle_timeout_seconds,
+                most=self.max_detections,
+                check_every=self.check_seconds,
+            ),
             triggers=Triggers(
                 alert=_trigger(self.alert_confidence_threshold, self.alert_object_types),
                 analyse=_trigger(self.fast_path_confidence_threshold, self.fast_path_object_types),
@@ -79,11 +100,6 @@ class BatchSettings(Part):
     def sources(self) -> list[str]:
         """The names of what stops the intake."""
         return listed(self.pressure)
-
-
-def listed(text: str) -> list[str]:
-    """Names with commas between."""
-    return [each.strip() for each in text.split(",") if each.strip()]
 
 
 def _trigger(confidence: float, types: str) -> Trigger | None:

@@ -18,6 +18,7 @@ from streamward.settings.batch import BatchSettings
 from streamward.settings.part import PREFIX, Part
 from streamward.settings.redis import RedisSettings
 from streamward.settings.runner import RunnerSettings
+from streamward.settings.source_limits import SourceSettings
 
 _SCHEMES = ("sqlite:///", "postgresql://", "postgres://", "memory://")
 _PLAIN_URL = re.compile(r"https?://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:(?P<port>[0-9]{1,5}))?(/[^@?#\s]*)?")
@@ -262,6 +263,7 @@ class Settings(BaseSettings):
     tls: TlsSettings = TlsSettings()
     lease: LeaseSettings = LeaseSettings()
     log: LogSettings = LogSettings()
+    sources: SourceSettings = SourceSettings()
     runner: RunnerSettings = RunnerSettings()
     batch: BatchSettings = BatchSettings()
     analyst: AnalystSettings = AnalystSettings()
@@ -293,6 +295,13 @@ class Settings(BaseSettings):
     prom_worker_port: Annotated[
         int, Field(ge=0, le=65535, description="Loopback port of its Workers' metrics; 0 or taken: one that is free")
     ] = 9108
+    core_dumps: Annotated[
+        bool,
+        Field(
+            description="Whether control plane, runner, Workers and batcher may leave core dumps and be attached to by "
+            "debuggers, for debugging: both show camera passwords and keys"
+        ),
+    ] = False
     config: Annotated[
         Path | None,
         Field(
@@ -313,6 +322,12 @@ class Settings(BaseSettings):
         if self.database.url is None:
             return f"sqlite:///{self.data / 'streamward.db'}"
         return self.database.url.get_secret_value()
+
+    @property
+    def retention(self) -> str:
+        """For how long detections are stored, as people read it."""
+        days = f"{self.batch.kept_days:g} days"
+        return f"{days} or {self.batch.kept_mb:,} MiB" if self.database_url.startswith("sqlite:") else days
 
     @property
     def control_url(self) -> str:

@@ -1,12 +1,14 @@
 """Settings of a runner and its Workers."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, field_validator, model_validator
 
 from streamward.model.video import DecodeMode, HardwareDecoding, SkipLoopFilter
-from streamward.settings.part import Part
+from streamward.protocol.sites import LOCAL_KINDS, LocalKind, SourceLimits
+from streamward.settings.part import PREFIX, Part
+from streamward.settings.source_limits import checked_folders, checked_kinds, checked_networks, listed
 
 
 class RunnerSettings(Part):
@@ -62,3 +64,52 @@ class RunnerSettings(Part):
     go2rtc: Annotated[
         Path | None, Field(description="The program for the mode `go2rtc`; without it that on the path")
     ] = None
+    source_allow: Annotated[
+        str,
+        Field(
+            description="The only networks that this runner connects to, with commas between; loopback, link-local and "
+            "metadata addresses need a network of their own here; without any every network but those"
+        ),
+    ] = ""
+    source_deny: Annotated[
+        str, Field(description="Networks that this runner never connects to, with commas between")
+    ] = ""
+    source_kinds: Annotated[
+        str, Field(description="Kinds of sources of its own host that it opens: `file`, `device`, or both")
+    ] = ""
+    source_folders: Annotated[
+        str,
+        Field(description="Folders below which files are opened, with commas between; symbolic links are resolved"),
+    ] = ""
+
+    @field_validator("source_allow", "source_deny")
+    @classmethod
+    def _are_networks(cls, text: str) -> str:
+        return checked_networks(text)
+
+    @field_validator("source_kinds")
+    @classmethod
+    def _are_kinds(cls, text: str) -> str:
+        return checked_kinds(text)
+
+    @field_validator("source_folders")
+    @classmethod
+    def _are_folders(cls, text: str) -> str:
+        return checked_folders(text)
+
+    @model_validator(mode="after")
+    def _go_together(self) -> Self:
+        if "file" in listed(self.source_kinds) and not listed(self.source_folders):
+            raise ValueError(f"{PREFIX}RUNNER_SOURCE_KINDS with file needs {PREFIX}RUNNER_SOURCE_FOLDERS too")
+        return self
+
+    @property
+    def source_limits(self) -> SourceLimits:
+        """As its Workers are told them."""
+        kinds: list[LocalKind] = [kind for kind in LOCAL_KINDS if kind in listed(self.source_kinds)]
+        return SourceLimits(
+            allow=listed(self.source_allow),
+            deny=listed(self.source_deny),
+            kinds=kinds,
+            folders=listed(self.source_folders),
+        )

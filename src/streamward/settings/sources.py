@@ -8,6 +8,7 @@ key `ttl_s` below `[lease]`. Settings that contradict each other are refused at 
 
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from typing import Any
 
 from pydantic import ValidationError
 from pydantic_settings import BaseSettings, DotEnvSettingsSource, EnvSettingsSource
+from pydantic_settings.exceptions import SettingsError
 
 from streamward.model.errors import StreamwardError
 from streamward.settings.part import PREFIX
@@ -70,7 +72,7 @@ def load(environment: Mapping[str, str] = os.environ, *, file: Path = Path(".env
 def find(environment: Mapping[str, str] = os.environ, *, file: Path = Path(".env"), config: Path = CONFIG) -> Found:
     """The same, with their origins."""
     dotenv = DotEnvSettingsSource(Settings, env_file=file)
-    given, written = _Environment(Settings, environment)(), dotenv()
+    given, written = _read(_Environment(Settings, environment)), _read(dotenv)
     named = given.get("config") or written.get("config")
     path = config if named is None else Path(named)
     configured = _configured(path, must_exist=named is not None)
@@ -97,6 +99,18 @@ class _Environment(EnvSettingsSource):
         return {name.lower(): value for name, value in self._environment.items() if value}
 
 
+def _read(source: EnvSettingsSource) -> dict[str, Any]:
+    """What a source holds; a variable that names a whole part is JSON."""
+    try:
+        return source()
+    except (SettingsError, RecursionError) as err:
+        found = re.search(r'field "(\w+)"', str(err))
+        named = f"{PREFIX}{found[1].upper()}" if found else f"a variable of {PREFIX}*"
+        raise SettingsRefused([
+            f"{named} is not JSON that can be read: set the variables of its part one by one"
+        ]) from None
+
+
 def _configured(path: Path, *, must_exist: bool) -> dict[str, Any]:
     """What the TOML file holds."""
     try:
@@ -108,8 +122,8 @@ def _configured(path: Path, *, must_exist: bool) -> dict[str, Any]:
         return {}
     except OSError as err:
         raise SettingsRefused([f"{path} cannot be read ({str(err.strerror).lower()})"]) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as err:
-        raise SettingsRefused([f"{path} is not TOML: {err}"]) from None
+    except (ValueError, RecursionError) as err:  # ValueError: a number of thousands of digits, too
+        raise SettingsRefused([f"{path} is not TOML that can be read: {err}"]) from None
 
 
 def _merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:

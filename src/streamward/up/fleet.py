@@ -4,36 +4,40 @@
     recorder      ├─→ tenant, site, cameras, keys ─→ runners ─→ watched until told to end ─→ runners, then the others
     batcher       ┘
 
-A process that dies is shown with the last lines of its log and started again, with backoff; one that dies before it
-ever served ends the fleet. However we die, the kernel ends the processes with us.
+Each process reports by a readiness message that it serves (`protocol/readiness.py`); no output is searched. One that
+dies is shown with the last lines of its log and started again, with backoff; one that dies before it ever served ends
+the fleet. However we die, the kernel ends the processes with us.
 """
 
 import contextlib
 import fcntl
 import os
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from streamward.control.keys import load_keyring
 from streamward.control.tokens import TokenMint
 from streamward.model.errors import StreamwardError
 from streamward.model.identity import Role
+from streamward.model.secret import Secret
+from streamward.protocol.fields import ClearText
+from streamward.protocol.readiness import BatcherReady, ControlReady, NvrReady, RunnerReady
 from streamward.runtime.backoff import Backoff, BackoffSpec
 from streamward.runtime.clock import SystemClock
-from streamward.settings import Settings, added_to
+from streamward.settings import Settings, added_to, with_loopback
 from streamward.up import furnish
 from streamward.up.api import Api
 from streamward.up.batches import FirstBatch, closed_at
-from streamward.up.part import Part, PartEnded, PartSpec
-from streamward.up.ports import free_port
+from streamward.up.part import Part, PartSpec
+from streamward.up.ports import PortRequest, allocate
 from streamward.up.progress import Progress, looking, since_start
+from streamward.up.ready_pipe import R
 
 CONTROL = "control"
-CAMERAS_HOST = "127.0.0.1"
 CAMERAS_PORT, FAULTS_PORT = 8554, 8550
 SMALL = ("--width", "640", "--height", "360", "--fps", "15")  # so that a dozen leave a small host some room
 
@@ -68,12 +72,25 @@ class TlsNotServed(StreamwardError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenPorts:
+    """Ports that the user chose; None: the usual one, or the next that is free."""
+
+    control: int | None = None
+    cameras: int | None = None
+    faults: int | None = None
+    batcher: int | None = None
+    runner_metrics: int | None = None  # of the first runner; the others get the following ones
+    worker_metrics: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FleetSpec:
     """How large a fleet is, and where it lies."""
 
     settings: Settings
     cameras: int = 12
     runners: int = 2
+    ports: ChosenPorts = field(default_factory=ChosenPorts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,14 +102,15 @@ class Served:
     faults: str  # where the recorder is told to misbehave
     runners: Mapping[str, int]  # the process of each
     batches: str  # where the batcher tells how many it closed
-    code: str | None  # for the first admin
+    code: Secret | None  # for the first admin
 
 
 @dataclass(slots=True)
 class _Watched:
-    part: Part
+    part: Part[Any]
     backoff: Backoff
     again_at: float | None = None  # None: it lives
+    ready: object = None  # the readiness message that was reported last
 
 
 @dataclass(slots=True)
@@ -107,20 +125,22 @@ class Fleet:
 
     def start(self) -> Served:
         """Starts everything; returns when runners may take cameras."""
-        settings = self.spec.settings
-        control_port = free_port(settings.host, settings.port or Settings().port)
-        self._url = url = _url(settings, control_port)
-        control = self._started(CONTROL, ("control",), PORT=str(control_port))
-        recorder = self._started("recorder", _recorder(self.spec.cameras))
-        code = _code(control.said())
-        batcher = self._started("batcher", ("batcher",))  # the control plane made its tables
+        ports = allocate(_requests(self.spec))
+        self._url = url = Settings(host=self.spec.settings.host, port=ports[CONTROL]).control_url  # from this host
+        control = self._started(CONTROL, ("control",), ControlReady, PORT=str(ports[CONTROL]))
+        nvr = self._started("recorder", _nvr(self.spec.cameras, ports), NvrReady)
+        signing_in = control.wait_ready()
+        self._watched[0].ready = signing_in  # the summary prints its code
+        batcher = self._started(  # the control plane made its tables
+            "batcher", ("batcher",), BatcherReady, BATCH_PORT=str(ports["batcher"])
+        )
         api = Api(url, bearer=self._bearer)
         furnish.make_place(api)
-        runners = {name: self._runner(api, name) for name in runner_names(self.spec.runners)}
-        said = recorder.said()
-        cameras = {each.rpartition("/")[2]: each for each in re.findall(r"rtsp://\S+", said)}
+        runners = {name: self._runner(api, name, ports) for name in runner_names(self.spec.runners)}
+        recording = nvr.wait_ready()
+        cameras = {each.rpartition("/")[2]: each for each in recording.camera_urls}
         furnish.furnish(api, cameras)
-        metrics = re.findall(r"metrics +(\S+)", batcher.said())[0]
+        metrics = f"{batcher.wait_ready().url}/metrics"
         self._told = [
             Progress(looking(api), cameras=len(cameras), since_start=since_start),
             FirstBatch(closed_at(metrics), since_start=since_start),
@@ -128,10 +148,10 @@ class Fleet:
         return Served(
             url=url,
             cameras=cameras,
-            faults=re.findall(r"control API +(\S+)", said)[0],
+            faults=recording.control_url,
             runners={name: part.pid or 0 for name, part in runners.items()},
             batches=metrics,
-            code=code,
+            code=None if signing_in.code is None else signing_in.code.secret,
         )
 
     def watch(self) -> None:
@@ -172,32 +192,42 @@ class Fleet:
             each.again_at = None
             each.part.start()
             self.say(f"{each.part.name} was started again (process {each.part.pid})")
-            if each.part.name == CONTROL:
-                self._tell_code(each.part)
+        elif (ready := each.part.poll_ready()) is not each.ready:
+            each.ready = ready
+            self._report(ready)
 
-    def _tell_code(self, control: Part) -> None:
-        """The code of before counts no more; one that dies again is told of by the next look."""
-        with contextlib.suppress(PartEnded):
-            if (code := _code(control.said())) is not None:
-                self.say(f"to sign in, use its new code: streamward login {self._url} --code {code}")
+    def _report(self, ready: object) -> None:
+        """Prints what the readiness message of one process has for the user."""
+        match ready:
+            case ControlReady(code=ClearText(secret=code)):  # the code of the start before is void
+                self.say(f"to sign in, use its new code: streamward login {self._url} --code {code.reveal()}")
+            case RunnerReady():
+                self.say(f"{ready.runner_id} is ready: {ready.url}/metrics, of its Workers {ready.workers_url}/metrics")
 
-    def _runner(self, api: Api, name: str) -> Part:
+    def _runner(self, api: Api, name: str, ports: Mapping[str, int]) -> Part[RunnerReady]:
         identity = self.spec.settings.data / "keys" / f"{name}.json"
         furnish.enrol(api, name, identity, clock=SystemClock())
         return self._started(
             name,
             ("runner",),
+            RunnerReady,
+            PROM_MANAGER_PORT=str(ports[name]),
+            PROM_WORKER_PORT=str(ports[f"{name} workers"]),
             IDENTITY=str(identity.absolute()),
             CONTROL_URL=api.url,
             TOKEN="",
             STATUS_SUMMARY_INTERVAL_S="1",
         )
 
-    def _started(self, name: str, command: tuple[str, ...], **settings: str) -> Part:
+    def _started(self, name: str, command: tuple[str, ...], ready: type[R], **settings: str) -> Part[R]:
         ours = self.spec.settings
-        environment = added_to({"DATA": str(ours.data), **settings})
+        loopback = {  # where the simulated cameras are
+            "SOURCES_ALLOW": with_loopback(ours.sources.allow),
+            "RUNNER_SOURCE_ALLOW": with_loopback(ours.runner.source_allow),
+        }
+        environment = added_to({"DATA": str(ours.data), **loopback, **settings})
         log = ours.data / "logs" / f"{name}.log"
-        part = Part(PartSpec(name=name, command=command, environment=environment, log=log))
+        part = Part(PartSpec(name=name, command=command, environment=environment, log=log, ready=ready))
         self._watched.append(_Watched(part, Backoff(_AGAIN, Random())))  # noqa: S311 - jitter
         part.start()
         return part
@@ -231,19 +261,32 @@ def runner_names(count: int) -> list[str]:
     return [f"runner-{chr(ord('a') + place)}" for place in range(count)]
 
 
-def _code(said: str) -> str | None:
-    """The one-time code for the first admin, while there is none."""
-    found = re.search(r"--code (\S+)", said)
-    return None if found is None else found[1]
+def _requests(spec: FleetSpec) -> dict[str, PortRequest]:
+    """Every port that a fleet opens; Workers take any that is free."""
+    settings, chosen = spec.settings, spec.ports
+    requests = {
+        CONTROL: PortRequest(
+            option="--port", chosen=chosen.control, usual=settings.port or Settings().port, host=settings.host
+        ),
+        "cameras": PortRequest(option="--cameras-port", chosen=chosen.cameras, usual=CAMERAS_PORT),
+        "faults": PortRequest(option="--faults-port", chosen=chosen.faults, usual=FAULTS_PORT),
+        "batcher": PortRequest(option="--batcher-port", chosen=chosen.batcher, usual=settings.batch.port),
+    }
+    for place, name in enumerate(runner_names(spec.runners)):
+        own, workers = chosen.runner_metrics, chosen.worker_metrics
+        requests[name] = PortRequest(
+            option="--runner-metrics-port",
+            chosen=None if own is None else own + place,
+            usual=settings.prom_manager_port,
+        )
+        requests[f"{name} workers"] = PortRequest(
+            option="--worker-metrics-port",
+            chosen=None if workers is None else workers + place,
+            usual=settings.prom_worker_port,
+        )
+    return requests
 
 
-def _recorder(cameras: int) -> tuple[str, ...]:
-    port, faults = free_port(CAMERAS_HOST, CAMERAS_PORT), free_port(CAMERAS_HOST, FAULTS_PORT)
-    ports = ("--port", str(port), "--control-port", str(faults))
-    return ("nvr", "--cameras", str(cameras), *SMALL, *ports)
-
-
-def _url(settings: Settings, port: int) -> str:
-    """Where the control plane is found from this host."""
-    here = Settings(host=settings.host, port=port)
-    return here.control_url
+def _nvr(cameras: int, ports: Mapping[str, int]) -> tuple[str, ...]:
+    listening = ("--port", str(ports["cameras"]), "--control-port", str(ports["faults"]))
+    return ("nvr", "--cameras", str(cameras), *SMALL, *listening)

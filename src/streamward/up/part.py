@@ -1,12 +1,11 @@
 """One process of a fleet: started by the real command line, it dies with us, and what it logs is kept in a file.
 
-What it says on its standard output is read by us and kept nowhere: a one-time code may stand there.
+It reports by a readiness message that it serves. Its standard output is discarded: a one-time code is printed there.
 """
 
 import contextlib
 import json
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -14,20 +13,20 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic
 
 from streamward.model.errors import StreamwardError
 from streamward.runtime.process_tree import die_with
+from streamward.up.ready_pipe import EndedBeforeReady, R, ReadyPipe
 
-SERVED_WITHIN = 60.0  # seconds: a busy machine is no failure
+READY_WITHIN = 300.0  # seconds: a busy machine is no failure, and a role that ends is noticed at once
 LAST_LINES = 10  # of a log, shown when its process has ended
 
-_LOOK_EVERY = 0.25  # seconds between two looks at whether it still lives
 _WELL = (0, -signal.SIGTERM, 128 + signal.SIGTERM)  # by the signal: it had not begun
-_ALL_SAID = "Ctrl-C"  # with which each role ends what it says
 
 
 class PartEnded(StreamwardError):
-    """A process ended, or said nothing, before it served."""
+    """A process ended, or reported nothing, before it served."""
 
     def __init__(self, name: str, how: str, log: Path, lines: list[str]) -> None:
         super().__init__(name, how, log, lines)
@@ -41,22 +40,24 @@ class PartEnded(StreamwardError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartSpec:
+class PartSpec(Generic[R]):
     """What is started."""
 
     name: str
     command: tuple[str, ...]  # of `streamward`
     environment: Mapping[str, str]
     log: Path
+    ready: type[R]  # the message that it sends when it serves
 
 
-class Part:
+class Part(Generic[R]):
     """A process that can be started again."""
 
-    def __init__(self, spec: PartSpec) -> None:
+    def __init__(self, spec: PartSpec[R]) -> None:
         self.name = spec.name
         self._spec = spec
         self._process: subprocess.Popen[bytes] | None = None
+        self._pipe: ReadyPipe[R] | None = None
         self._began = 0.0
         spec.log.unlink(missing_ok=True)
 
@@ -76,32 +77,38 @@ class Part:
         me = os.getpid()
         self.close()
         self._began = time.monotonic()
+        self._pipe = pipe = ReadyPipe(self._spec.ready)
         with self._spec.log.open("ab") as log:
             self._process = subprocess.Popen(  # noqa: S603 - our own program
-                [sys.executable, "-m", "streamward", *self._spec.command],
+                [sys.executable, "-m", "streamward", *self._spec.command, *pipe.option],
                 env=dict(self._spec.environment),
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
                 stderr=log,
+                pass_fds=[pipe.writer],
                 process_group=0,
                 preexec_fn=lambda: die_with(me),  # noqa: PLW1509 - we have one thread
             )
+        pipe.close_writer()
 
-    def said(self) -> str:
-        """All that it says once it serves; waits for that."""
-        process, last, heard = self._process, time.monotonic() + SERVED_WITHIN, b""
-        assert process is not None
-        assert process.stdout is not None
-        while _ALL_SAID.encode() not in heard:
-            if select.select([process.stdout], [], [], _LOOK_EVERY)[0]:
-                piece = os.read(process.stdout.fileno(), 65_536)
-                if not piece:
-                    process.wait()
-                    raise self.ended()
-                heard += piece
-            elif time.monotonic() > last:
-                raise self.ended()
-        return heard.decode()
+    def wait_ready(self) -> R:
+        """Its readiness message; raises PartEnded if it ends first, or takes too long."""
+        assert self._pipe is not None
+        assert self._process is not None
+        try:
+            ready = self._pipe.receive(within=READY_WITHIN)
+        except EndedBeforeReady:
+            self._process.wait()
+            raise self.ended() from None
+        if ready is None:
+            raise self.ended()
+        return ready
+
+    def poll_ready(self) -> R | None:
+        """Its readiness message, if it has arrived; None also if it ended first, which `pid` says."""
+        with contextlib.suppress(EndedBeforeReady):
+            return None if self._pipe is None else self._pipe.receive()
+        return None
 
     def ended(self) -> PartEnded:
         """How it ended, with the last lines of its log."""
@@ -135,14 +142,15 @@ class Part:
             self._process.kill()
 
     def close(self) -> None:
-        """Lets go of what it said."""
-        if self._process is not None and self._process.stdout is not None:
-            self._process.stdout.close()
+        """Closes the pipe of its readiness message."""
+        if self._pipe is not None:
+            self._pipe.close()
+            self._pipe = None
 
     def _how(self) -> str:
         code = None if self._process is None else self._process.poll()
         if code is None:
-            return f"did not serve within {SERVED_WITHIN:.0f} s"
+            return f"did not serve within {READY_WITHIN:.0f} s"
         return f"was ended by {_signal(-code)}" if code < 0 else f"ended with exit code {code}"
 
     def _lines(self) -> list[str]:

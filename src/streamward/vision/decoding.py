@@ -15,7 +15,8 @@ A decoder holds pictures back where they are shown in another order than they ar
 is decoded alone it is asked for all that it has, or it would show one that is groups old. For `sampled`, which leaves
 out what it can, such a camera is decoded whole.
 
-What was not decoded is no lost frame: it is counted like any other.
+An access unit that is not decoded by choice is no lost frame: it counts like a decoded one, as long as the one that was
+decoded last gave an intact frame.
 """
 
 from collections.abc import Sequence
@@ -120,9 +121,14 @@ class EveryUnit(_Sampled):
 
 @dataclass(slots=True)
 class KeyUnits(_Sampled):
-    """Keyframes only; even those are decoded only to be looked at."""
+    """Keyframes only; even those are decoded only to be looked at. A camera that sends none is decoded whole."""
+
+    _has_keyframes: bool = False
 
     def next(self, unit: NumberedUnit) -> Sequence[Order]:
+        self._has_keyframes = self._has_keyframes or unit.unit.is_keyframe
+        if not self._has_keyframes:  # it began with a recovery point
+            return (Order(unit, is_shown=self._wants(unit)),)
         return (Order(unit, is_shown=True, is_alone=True),) if unit.unit.is_keyframe and self._wants(unit) else ()
 
 

@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from streamward.model.detection import Box, Detection
+from streamward.model.detection import LONGEST_LABEL, Box, Detection
 from streamward.vision.unusable import AnswerUnusable
 
 Numbers = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 MOST = 1000  # things in one picture
-LONGEST_LABEL = 64  # characters
 FURTHEST = 1_000_000  # pixels: no picture is as large
 
 _CLASS_NAME = "class_name"  # where `supervision` has names of classes, among what else is known of each thing

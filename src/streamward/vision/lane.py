@@ -30,7 +30,13 @@ class ArrivedUnit:
     arrived_at: float
     is_damaged: bool = False  # a picture that it needs may be missing: it would be seen, but smeared
     is_disposable: bool = False  # no other refers to it
+    is_recovery_point: bool = False  # no keyframe, but decoding can begin here: frames are whole a little later
     shown_at: float | None = None  # seconds on the camera's own clock; one that is sent later may be shown before
+
+    @property
+    def is_random_access(self) -> bool:
+        """Whether decoding can begin here."""
+        return self.is_keyframe or self.is_recovery_point
 
 
 @dataclass(slots=True)
@@ -41,18 +47,18 @@ class Lane(Generic[F]):
     dropped_units: int = 0
     dropped_frames: int = 0
     _units: deque[ArrivedUnit] = field(default_factory=deque)
-    _is_skipping: bool = False  # until a keyframe
+    _is_skipping: bool = False  # until a keyframe or a recovery point
     _newest: F | None = None
     _overdue: deque[F] = field(default_factory=deque)
 
     def offer(self, unit: ArrivedUnit) -> bool:
         """The reader brings a unit; returns whether it was taken."""
-        if unit.is_keyframe:
+        if unit.is_random_access:
             self._is_skipping = False
         if not self._is_skipping and len(self._units) >= self.most_units:
             self.dropped_units += len(self._units)
             self._units.clear()
-            self._is_skipping = not unit.is_keyframe
+            self._is_skipping = not unit.is_random_access
         if self._is_skipping:
             self.dropped_units += 1
             return False

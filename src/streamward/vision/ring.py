@@ -2,8 +2,9 @@
 
     unit ─add→ the group that is being filled ─put→ shelf ─latest→ groups ─units→ clip
 
-Whole groups of pictures are kept, from a keyframe to the next, for nothing else can be shown. The oldest goes when what
-is left is long enough, or when there are too many bytes; a camera whose single group is too large keeps none of it.
+Whole groups of pictures are kept, from a keyframe or recovery point to the next, for nothing else can be shown. The
+oldest goes when what is left is long enough, or when there are too many bytes; a camera whose single group is too large
+keeps none of it. Behind a recovery point frames are whole only after a while, so one group more is handed out there.
 Where groups lie is the shelf's business: in memory, or elsewhere, where some of them may get lost.
 """
 
@@ -67,6 +68,7 @@ class _Kept:
     began_at: float
     size: int  # bytes
     group: Group
+    is_whole: bool  # it begins with a keyframe
 
 
 @dataclass(slots=True)
@@ -84,9 +86,9 @@ class Ring:
 
     def add(self, unit: ArrivedUnit) -> None:
         """The newest; what comes before the first keyframe cannot be shown."""
-        if not self._is_open or not (self._filling or unit.is_keyframe):
+        if not self._is_open or not (self._filling or unit.is_random_access):
             return
-        if unit.is_keyframe:
+        if unit.is_random_access:
             self._shelve()
         self._filling.append(unit)
         self._filled += len(unit.content)
@@ -99,9 +101,12 @@ class Ring:
         if not self._filling:
             return ()
         first = self._filling[-1].arrived_at - seconds
-        kept = [*self._groups, _Kept(self._filling[0].arrived_at, self._filled, HeldGroup(tuple(self._filling)))]
-        starts = [place for place, each in enumerate(kept) if each.began_at <= first]
-        return [each.group for each in kept[starts[-1] if starts else 0 :]]
+        filling = HeldGroup(tuple(self._filling))
+        kept = [*self._groups, _Kept(self._filling[0].arrived_at, self._filled, filling, self._filling[0].is_keyframe)]
+        start = max((place for place, each in enumerate(kept) if each.began_at <= first), default=0)
+        if not kept[start].is_whole:
+            start = max(0, start - 1)
+        return [each.group for each in kept[start:]]
 
     @property
     def span(self) -> float:
@@ -125,8 +130,8 @@ class Ring:
     def _shelve(self) -> None:
         """The group that was filled is whole."""
         if self._filling:
-            began_at, units = self._filling[0].arrived_at, tuple(self._filling)
-            self._groups.append(_Kept(began_at, self._filled, self.shelf.put(units)))
+            began, units = self._filling[0], tuple(self._filling)
+            self._groups.append(_Kept(began.arrived_at, self._filled, self.shelf.put(units), began.is_keyframe))
             self._filling, self._filled = [], 0
 
     def _drop_oldest(self) -> None:

@@ -12,14 +12,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from streamward.model.detection import OTHERS
 from streamward.model.zone import Point, ZoneEvent
 from streamward.vision.detections import Detections
 from streamward.vision.detector import Size
 from streamward.vision.presence import Presence
 from streamward.vision.tracking import Tracker
 from streamward.vision.zones import Zones
-
-OTHERS = "*"  # the threshold of all labels that have none of their own
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from streamward.insight.batch import (
     Sighting,
     Step,
     add,
+    is_prefix,
     short,
 )
 from tests.support.builders import at
@@ -64,42 +65,44 @@ def test_the_first_detection_opens_a_batch_and_later_ones_join_it():
     camera = seeing(0, 5, 15)
     assert camera.batch.detection_ids == (1, 2, 3)
     assert camera.batch.batch_id == BatchId(f"batch-{1:032x}")
-    assert (camera.batch.started_at, camera.batch.last_activity) == (at(0), at(15))
+    assert (camera.batch.first_made_at, camera.batch.last_activity) == (at(0), at(15))
 
 
-def test_timeline_a_ends_by_idle_time():
-    camera = seeing(0, 5, 15, 44.9, 50)
-    assert camera.batch.due(LIMITS, now=at(80) - TICK) is None
-    assert camera.batch.due(LIMITS, now=at(80)) is CloseReason.IDLE
-    assert camera.batch.due_at(LIMITS) == at(80)
-
-
-def test_timeline_b_ends_by_its_window_whatever_goes_on():
-    camera = seeing(0, 5, 15, 40, 50, 60, 75)
-    assert camera.batch.due(LIMITS, now=at(90) - TICK) is None
-    assert camera.batch.due(LIMITS, now=at(90)) is CloseReason.WINDOW
-    assert camera.batch.due_at(LIMITS) == at(90)
-
-
-def test_the_window_is_tested_before_the_idle_time():
-    assert seeing(0, 25, 50, 60).batch.due(LIMITS, now=at(90)) is CloseReason.WINDOW
+def test_the_timeline_of_s2_is_one_batch_until_its_idle_time_or_its_window_is_over():
+    camera = seeing(0, 5, 15)
+    assert camera.batch.idle_after(LIMITS) == at(45)  # strictly after it: a check at T+45 finds the batch open
+    assert camera.sees(at(50)).sealed == ()
+    assert (camera.batch.idle_after(LIMITS), camera.batch.window_ends_at(LIMITS)) == (at(80), at(90))
+    for moment in (60, 75):
+        assert camera.sees(at(moment)).sealed == ()
+    assert camera.batch.detection_ids == (1, 2, 3, 4, 5, 6)
+    assert (camera.batch.idle_after(LIMITS), camera.batch.window_ends_at(LIMITS)) == (at(105), at(90))
 
 
 @pytest.mark.parametrize(
     ("made_at", "sealed"),
     [
-        (at(30) - TICK, None),
-        (at(30), CloseReason.IDLE),
-        (at(30) + TICK, CloseReason.IDLE),
+        (at(30), None),
+        (at(30) + TICK, None),  # no check need have been in between
+        (at(35), None),
+        (at(35) + TICK, CloseReason.IDLE),
+        (at(90) - TICK, CloseReason.IDLE),
         (at(90), CloseReason.WINDOW),
     ],
 )
-def test_a_detection_that_comes_too_late_for_a_batch_seals_it_and_opens_the_next(made_at, sealed):
+def test_a_detection_made_after_a_check_or_the_window_seals_the_batch_and_opens_the_next(made_at, sealed):
     camera = seeing(0)
     first = camera.batch
     step = camera.sees(made_at)
     assert [reason for _, reason in step.sealed] == ([] if sealed is None else [sealed])
     assert (camera.batch.batch_id == first.batch_id) is (sealed is None)
+
+
+def test_a_batch_starts_when_it_is_opened_and_its_pipeline_with_the_earliest_frame():
+    camera = Camera()
+    camera.sees(at(10), now=at(12))
+    camera.sees(at(8), now=at(13))
+    assert (camera.batch.started_at, camera.batch.first_made_at) == (at(12), at(8))
 
 
 def test_a_full_batch_is_sealed_and_the_next_detection_opens_another():
@@ -120,8 +123,8 @@ def test_a_batch_of_one_can_seal_its_forerunner_and_itself():
 @pytest.mark.parametrize(
     ("made_at", "fit"),
     [
-        (at(100) - timedelta(seconds=30), Fit.BEFORE),
-        (at(100) - timedelta(seconds=30) + TICK, Fit.JOINS),
+        (at(65) - TICK, Fit.BEFORE),
+        (at(65), Fit.JOINS),
         (at(100), Fit.JOINS),
     ],
 )
@@ -163,9 +166,8 @@ def test_a_drained_spool_becomes_the_batches_that_it_would_have_been():
 def test_a_drained_batch_waits_its_idle_time_for_more():
     camera = Camera()
     camera.sees(at(0), now=at(300))
-    assert camera.batch.due(LIMITS, now=at(330) - TICK) is None
-    assert camera.batch.due(LIMITS, now=at(330)) is CloseReason.IDLE
-    assert camera.batch.due_at(LIMITS) == at(330)
+    assert camera.batch.idle_after(LIMITS) == at(330)
+    assert camera.batch.window_ends_at(LIMITS) == at(390)
 
 
 @given(st.lists(st.integers(0, 400), min_size=1, max_size=40), st.integers(1, 5))
@@ -177,10 +179,27 @@ def test_every_detection_is_in_one_batch_and_none_is_longer_than_allowed(moments
     assert sorted(number for batch in batches for number in batch.detection_ids) == sorted(made)
     for batch in batches:
         spans = [made[number] for number in batch.detection_ids]
-        assert (min(spans), max(spans)) == (batch.started_at, batch.last_activity)
+        assert (min(spans), max(spans)) == (batch.first_made_at, batch.last_activity)
         assert max(spans) - min(spans) < timedelta(seconds=90)
         assert len(spans) <= most
 
 
 def test_people_see_eight_digits():
     assert short(BatchId("batch-" + "0123456789abcdef" * 2)) == "batch-01234567"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_so"),
+    [
+        ("batch-1a2b", True),
+        ("batch-1a2b3c4d", True),
+        ("batch-" + 32 * "f", True),
+        ("batch-1a2", False),
+        ("batch-1A2B", False),
+        ("batch-1a2b%", False),
+        ("1a2b3c4d", False),
+        ("batch-" + 33 * "f", False),
+    ],
+)
+def test_some_digits_of_an_id_are_its_beginning(text, is_so):
+    assert is_prefix(text) is is_so

@@ -2,7 +2,7 @@
 
 import pytest
 
-from streamward.leases.clock_guard import BLIND, LONGEST_GAP, TOLERANCE, ClockGuard, ClockView
+from streamward.leases.clock_guard import BLIND, LONGEST_GAP, REMEMBERED_FOR, TOLERANCE, ClockGuard, ClockView
 from tests.support.builders import START, at
 
 TTL = 8.0
@@ -41,7 +41,7 @@ def test_a_statement_judges_only_if_it_runs_at_the_time_that_was_expected(off):
 
 
 def test_the_expected_time_goes_on_with_boot_time():
-    assert seen((0, 100)).view(102.0) == ClockView(expected_at=at(2), steady_for=2.0)
+    assert seen((0, 100)).view(102.0) == ClockView(expected_at=at(2), steady_for=2.0, floor=at(1.8))
 
 
 @pytest.mark.parametrize(("told", "jumped"), [(28.9, True), (29.0, False), (30, False), (31.0, False), (31.1, True)])
@@ -66,7 +66,8 @@ def test_a_jump_starts_the_ttl_anew_and_steady_looks_do_not(jump):
     guard = watching(seen((0, 100)), database=0, boot=100, seconds=50)
     assert guard.observe(at(51 + jump), asked=151.0, answered=151.0)
     watching(guard, database=51 + jump, boot=151, seconds=6)
-    assert guard.view(158.0) == ClockView(expected_at=at(58 + jump), steady_for=7.0)
+    view = guard.view(158.0)
+    assert (view.expected_at, view.steady_for) == (at(58 + jump), 7.0)
     assert guard.view(159.0).may_judge(now=at(59 + jump), ttl=TTL)
 
 
@@ -80,3 +81,22 @@ def test_who_did_not_look_for_a_while_judges_as_if_just_started(away, steady_for
     assert guard.view(200.0 + away).steady_for == steady_for
     assert not guard.observe(at(100 + away), asked=200.0 + away, answered=200.0 + away)
     assert guard.view(200.0 + away).steady_for == steady_for
+
+
+def test_the_floor_is_what_the_clock_would_show_had_it_not_been_set_back():
+    guard = watching(seen((0, 100)), database=0, boot=100, seconds=50)
+    assert guard.view(150.0).floor == at(50)
+    guard.observe(at(49.9), asked=150.1, answered=150.2)
+    assert guard.view(150.2).floor == at(50 + 0.9 * 0.2)
+    assert guard.view(160.0).floor == at(50 + 0.9 * 10)
+
+
+def test_the_floor_forgets_a_reading_after_a_while_and_follows_the_clock():
+    guard = watching(seen((0, 100)), database=0, boot=100, seconds=50)
+    watching(guard, database=50 - 3600, boot=150, seconds=21)
+    assert guard.view(171.0).floor == at(71 - 3600)
+    assert ClockGuard().view(5.0).floor == BLIND.floor
+
+
+def test_a_floor_without_any_recent_reading_is_none():
+    assert seen((0, 100)).view(100.0 + REMEMBERED_FOR + 1).floor == BLIND.floor

@@ -117,7 +117,7 @@ def test_a_newer_generation_ends_the_giving_back_of_an_older_one():
 def test_a_cordoned_or_draining_runner_asks_for_nothing_new(flags):
     talk = holding(now=10.0)
     talk.flags(flags, now=11.0)
-    talk.answer(AskKind.ACQUIRE, None, now=11.0)
+    talk.hears(20.0)
     assert AskKind.ACQUIRE not in talk.poll(20.0)
 
 
@@ -168,7 +168,7 @@ def test_who_watches_what_will_be_its_own_asks_for_it_beyond_its_share(flags):
     talk.answer(AskKind.ACQUIRE, None, now=12.0)
     talk.holder.is_watching = True
     if AskKind.ACQUIRE in talk.poll(14.0):
-        assert talk.last(AskKind.ACQUIRE).body == OpenClaim(owner=talk.holder.owner, limit=4, beyond_share=True)
+        assert talk.body(AskKind.ACQUIRE) == OpenClaim(owner=talk.holder.owner, limit=4, beyond_share=True)
 
 
 def test_a_hard_drain_gives_everything_back_now():
@@ -196,15 +196,25 @@ def test_any_other_denial_changes_nothing():
     assert (talk.holder.state, list(talk.holder.held(12.1))) == (HolderState.SERVING, [CAMERA])
 
 
-def test_what_was_lost_and_came_back_with_its_camera_is_given_back_with_its_last_stamp():
+def test_a_grant_whose_answer_is_closed_is_given_back_though_later_acquires_are_outstanding():
     talk = holding(now=10.0)
-    stamped = made_at(talk, arrived=11.5)
+    for now in range(12, 24, 2):
+        talk.poll(float(now))
+        unlisted = (Named(OTHER, TWO),)
+        talk.answer(AskKind.RENEW, renewed(CAMERA, now=float(now), unlisted=unlisted), now=now + 0.1)
+        talk.holder.wake(now + 0.1)
+    assert talk.holder.giving_back == {OTHER: Named(OTHER, TWO)}
+
+
+def test_a_newer_grant_of_an_unlisted_camera_waits_for_its_own_acquire():
+    talk = holding(now=10.0)
     talk.poll(12.0)
-    talk.answer(AskKind.RENEW, renewed(now=12.0, lost=(CAMERA,)), now=12.1)
+    talk.answer(AskKind.RENEW, renewed(CAMERA, now=12.0, unlisted=(Named(OTHER, ONE),)), now=12.1)
+    first = talk.last(AskKind.ACQUIRE)
     talk.poll(14.0)
-    talk.answer(AskKind.ACQUIRE, Acquired(at=at(14), leases=(), more=False), now=14.1)
-    talk.answer(AskKind.RENEW, renewed(now=14.0, unlisted=(Named(CAMERA, ONE),)), now=14.1)
-    assert talk.released(14.2) == (Named(CAMERA, ONE, stamped),)
+    talk.holder.receive(first, None, 14.0)
+    talk.answer(AskKind.RENEW, renewed(CAMERA, now=14.0, unlisted=(Named(OTHER, TWO),)), now=14.1)
+    assert OTHER not in talk.holder.giving_back
 
 
 def test_a_grant_that_was_never_heard_of_is_given_back_without_a_stamp():
@@ -241,3 +251,15 @@ def test_what_is_granted_to_somebody_who_leaves_is_given_back_too():
     talk.holder.leave(10.3)
     talk.answer(AskKind.ACQUIRE, Acquired(at=at(10.4), leases=(Kept(CAMERA, ONE, TTL),), more=False), now=10.4)
     assert {named.camera_id for named in talk.released(10.5)} == {CAMERA, OTHER}
+
+
+def test_what_was_given_back_and_is_still_listed_is_given_back_again_whatever_is_outstanding():
+    talk = holding(now=10.0)
+    talk.holder.drop(CAMERA, 10.5)
+    talk.poll(10.5)
+    talk.answer(AskKind.RELEASE, Released((CAMERA,)), now=10.6)
+    talk.holder.wake(11.0)
+    talk.poll(12.0)
+    assert talk.last(AskKind.ACQUIRE).sent >= 11.0, "it is outstanding"
+    talk.answer(AskKind.RENEW, renewed(now=12.0, unlisted=(Named(CAMERA, ONE),)), now=12.1)
+    assert list(talk.holder.giving_back) == [CAMERA]

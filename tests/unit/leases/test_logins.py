@@ -12,18 +12,22 @@ from streamward.leases.logins import (
     PARKED_FOR,
     TRIED_FOR,
     Asker,
+    LoginId,
     LoginOutcome,
     LoginRecord,
     Permission,
     Refusal,
     ask,
-    login_id,
+    login_of,
+    parked_until,
+    retried,
     retry_in,
     settled,
     told,
 )
 from streamward.model.ids import CameraId, Incarnation
 from streamward.model.secret import Secret
+from streamward.model.source_url import Credential, SourceKind, SourceUrl
 
 GO, WAIT, PARKED = Permission.GO, Permission.WAIT, Permission.PARKED
 ACCEPTED, REFUSED, GAVE_UP = LoginOutcome.ACCEPTED, LoginOutcome.REFUSED, LoginOutcome.GAVE_UP
@@ -156,17 +160,47 @@ def test_whoever_need_not_wait_may_come_at_once():
     assert retry_in(refused(0.0, 1.0), 2 * PARKED_FOR) == 0.0
 
 
-def test_another_version_place_or_user_is_another_login():
+def a_login(host: str = "192.0.2.7", port: int | None = 554, user: str = "ada", password: str = "right") -> LoginId:
+    credential = Credential(user=Secret(user), password=Secret(password))
+    login = login_of(SourceUrl(kind=SourceKind.RTSP, host=host, port=port), credential)
+    assert login is not None
+    return login
+
+
+def test_another_password_place_or_user_is_another_login():
     names = {
-        login_id(host, port, Secret(user), version=version)
+        a_login(host, port, user, password)
         for host in ("192.0.2.7", "192.0.2.71")
         for port in (554, 5)
         for user in ("ada", "54ada")
-        for version in (1, 2)
+        for password in ("right", "wrong")
     }
     assert len(names) == 16
-    assert login_id("h", 1, Secret("ada"), version=1) == login_id("h", 1, Secret("ada"), version=1)
-    assert not any("ada" in name for name in names)
+    assert not any("ada" in name or "right" in name for name in names)
+
+
+def test_the_same_user_and_password_in_one_place_are_one_login():
+    assert a_login() == a_login(port=None)
+
+
+def test_a_source_without_a_credential_or_a_network_has_no_login():
+    credential = Credential(user=Secret("ada"), password=Secret("right"))
+    assert login_of(SourceUrl(kind=SourceKind.RTSP, host="h"), None) is None
+    assert login_of(SourceUrl(kind=SourceKind.FILE, path="/a.mp4"), credential) is None
+
+
+def test_an_operator_may_allow_one_more_try_of_a_parked_login():
+    parked = refused(0.0, 10.0)
+    assert parked_until(parked) == PARKED_FOR
+    once = retried(parked, 20.0)
+    assert times(once) == [10.0]
+    assert asked(once, C, at=20.0) == [GO]
+    assert asked(told(once, C, REFUSED, 21.0), A, at=22.0) == [PARKED]
+
+
+def test_what_is_not_parked_stays_as_it_is():
+    for record in (NEW, refused(0.0), trying(A), LoginRecord(proven_at=1.0), refused(0.0, 10.0)):
+        assert retried(record, 10.0 + PARKED_FOR) == record
 
 
 @given(st.data())

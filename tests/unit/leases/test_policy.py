@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from streamward.leases.policy import (
     BY_NAME,
     FAST,
+    FASTER,
     LONGEST_TTL,
     SHORTEST_TTL,
     STICKY,
@@ -16,7 +17,7 @@ from streamward.leases.policy import (
     TimingsContradict,
     applied,
     check_timings,
-    stamp_lead,
+    renewal_interval,
     trusted_for,
 )
 from streamward.model.camera import LeasePolicyName
@@ -24,8 +25,9 @@ from streamward.model.camera import LeasePolicyName
 DRIFT = 0.05
 
 
-def test_the_three_policies_are_those_of_the_design():
+def test_the_four_policies_are_those_of_the_design():
     assert (FAST.ttl, FAST.renew_every, FAST.soft_for) == (8.0, 2.0, 0.0)
+    assert (FASTER.ttl, FASTER.renew_every, FASTER.soft_for) == (3.0, 0.5, 0.0)
     assert (STICKY.ttl, STICKY.renew_every, STICKY.soft_for) == (90.0, 10.0, 600.0)
     assert (TASK.ttl, TASK.renew_every, TASK.soft_for) == (15.0, 5.0, 0.0)
     assert set(BY_NAME) == set(LeasePolicyName)
@@ -56,15 +58,17 @@ def test_no_policy_can_be_made_of_such_timings():
 
 
 @given(st.floats(SHORTEST_TTL, LONGEST_TTL))
+def test_the_interval_that_a_ttl_needs_fits_it(ttl):
+    check_timings(ttl=ttl, renew_every=renewal_interval(trusted_for(ttl)))
+
+
+def test_leases_of_the_policies_are_renewed_as_often_as_these_say_or_more_often():
+    assert renewal_interval(trusted_for(FASTER.ttl)) == pytest.approx(FASTER.renew_every)
+    assert renewal_interval(trusted_for(FAST.ttl)) > FAST.renew_every
+
+
+@given(st.floats(SHORTEST_TTL, LONGEST_TTL))
 def test_an_owner_whose_clock_runs_slow_stops_before_a_store_whose_clock_runs_fast(ttl):
     true_seconds_until_owner_stops = trusted_for(ttl) / (1 - DRIFT)
     true_seconds_until_store_expires = ttl / (1 + DRIFT)
     assert true_seconds_until_owner_stops < true_seconds_until_store_expires
-
-
-@given(st.floats(SHORTEST_TTL, LONGEST_TTL), st.floats(0, 1))
-def test_no_stamp_leads_database_time_by_more_than_the_lead_that_a_release_assumes(ttl, answered_after):
-    true_seconds = trusted_for(ttl) / (1 + DRIFT)  # a fast owner, at the end of its trust
-    stamped = answered_after + true_seconds * (1 + DRIFT)  # counted from before the ask, over a slow answer
-    database = true_seconds * (1 - DRIFT)
-    assert stamped - database <= stamp_lead(ttl)

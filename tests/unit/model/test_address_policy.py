@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamward.model.address_policy import AddressFault, AddressPolicy, NetworkRefused, parse_network
+from streamward.model.address_policy import (
+    DEFAULT_LIMITS,
+    AddressFault,
+    AddressPolicy,
+    NetworkRefused,
+    PolicyTooWide,
+    parse_network,
+)
 from streamward.model.source_url import NETWORK, SourceKind, parse
 
 
@@ -24,6 +31,7 @@ SPECIAL = {
     "fe80::1": AddressFault.LINK_LOCAL,
     "169.254.169.254": AddressFault.METADATA,
     "fd00:ec2::254": AddressFault.METADATA,
+    "fd20:ce::254": AddressFault.METADATA,
     "100.100.100.200": AddressFault.METADATA,
     "0.0.0.0": AddressFault.UNSPECIFIED,
     "::": AddressFault.UNSPECIFIED,
@@ -125,3 +133,55 @@ def test_a_policy_is_described_by_what_it_says():
     policy = AddressPolicy(deny=(parse_network("10.1.2.3"),), kinds=frozenset(SourceKind))
     assert policy.described() == {"deny": ["10.1.2.3/32"], "kinds": ["device", "file", "null"]}
     assert AddressPolicy().described() == {}
+
+
+@pytest.mark.parametrize(
+    ("limits", "allow"),
+    [
+        ("", ""),
+        ("", "10.0.0.0/8 0.0.0.0/0"),
+        ("127.0.0.0/8", ""),
+        ("127.0.0.0/8", "127.0.0.1"),
+        ("0.0.0.0/0 127.0.0.0/8", "10.0.0.0/8 127.0.0.0/9"),
+        ("169.254.0.0/16 169.254.169.254", "169.254.169.254"),
+    ],
+)
+def test_limits_include_a_policy_that_allows_no_more(limits, allow):
+    a_policy(allow=limits).check_includes(a_policy(allow=allow))
+
+
+@pytest.mark.parametrize(
+    ("limits", "deny", "allow", "value"),
+    [
+        ("", "", "127.0.0.0/8", "127.0.0.0/8"),
+        ("", "", "10.0.0.0/8 ::1", "::1/128"),
+        ("", "", "fd00:ec2::254", "fd00:ec2::254/128"),
+        ("0.0.0.0/0", "", "127.0.0.1", "127.0.0.1/32"),
+        ("127.0.0.1", "", "127.0.0.0/8", "127.0.0.0/8"),
+        ("169.254.0.0/16", "", "169.254.169.254", "169.254.169.254/32"),
+        ("10.0.0.0/8", "", "192.168.0.0/16", "192.168.0.0/16"),
+        ("10.0.0.0/8", "10.1.0.0/16", "10.1.2.0/24", "10.1.2.0/24"),
+        ("", "10.1.0.0/16", "10.1.0.0/16", "10.1.0.0/16"),
+    ],
+)
+def test_a_policy_that_allows_more_than_the_limits_is_refused_by_its_network(limits, deny, allow, value):
+    with pytest.raises(PolicyTooWide) as refused:
+        a_policy(allow=limits, deny=deny).check_includes(a_policy(allow=allow))
+    assert (refused.value.field, refused.value.value) == ("allow", value)
+    assert all(each in str(refused.value) for each in (*limits.split(), *deny.split(), "STREAMWARD_SOURCES_ALLOW"))
+
+
+def test_a_kind_beyond_the_limits_is_refused_by_its_name():
+    DEFAULT_LIMITS.check_includes(AddressPolicy(kinds=NETWORK | {SourceKind.NULL}))
+    with pytest.raises(PolicyTooWide, match=r"names file, .*null, rtsp, rtsps.*STREAMWARD_SOURCES_KINDS"):
+        DEFAULT_LIMITS.check_includes(AddressPolicy(kinds=NETWORK | {SourceKind.FILE}))
+
+
+@given(st.ip_addresses(), st.ip_addresses(), st.sampled_from(["", "127.0.0.0/8", "0.0.0.0/0 ::/0", "10.0.0.0/8"]))
+def test_a_special_address_that_a_policy_within_the_limits_opens_passes_the_limits(address, other, allow):
+    limits, policy = a_policy(allow=allow), a_policy(allow=f"{address} {other}")
+    try:
+        limits.check_includes(policy)
+    except PolicyTooWide:
+        return
+    assert policy.judge(address) is not None or limits.judge(address) is None

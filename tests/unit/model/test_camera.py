@@ -12,6 +12,22 @@ from tests.support.builders import a_camera
 
 
 @pytest.mark.parametrize(
+    ("before", "after", "withdraws"),
+    [
+        (a_camera(), a_camera(), False),
+        (a_camera(), a_camera(enabled=False), True),
+        (a_camera(), a_camera(do_not_process=True), True),
+        (a_camera(), a_camera(site="site-2"), True),
+        (a_camera(), a_camera(tenant="tenant-2"), True),
+        (a_camera(enabled=False), a_camera(), False),
+        (a_camera(enabled=False), a_camera(do_not_process=True), False),
+    ],
+)
+def test_a_change_withdraws_a_camera_that_is_not_wanted_any_more_or_moved(before, after, withdraws):
+    assert after.withdraws(before) is withdraws
+
+
+@pytest.mark.parametrize(
     ("enabled", "do_not_process", "wanted"),
     [(True, False, True), (True, True, False), (False, False, False), (False, True, False)],
 )

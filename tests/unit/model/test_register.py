@@ -8,8 +8,20 @@ import pytest
 from streamward.model.address_policy import AddressPolicy, parse_network
 from streamward.model.camera import Camera
 from streamward.model.identity import SYSTEM, Invitation, Role
-from streamward.model.ids import SiteId, TenantId
-from streamward.model.register import Edit, Redemption, Verb, action, key_of, name_of, note, redeemed, told
+from streamward.model.ids import CameraId, SiteId, TenantId
+from streamward.model.register import (
+    Edit,
+    Redemption,
+    Verb,
+    action,
+    key_of,
+    name_clash,
+    name_of,
+    names_given,
+    note,
+    redeemed,
+    told,
+)
 from streamward.model.vault import Sealed
 from streamward.model.zone import Zone
 from tests.support.builders import START, a_camera, a_runner, a_site
@@ -72,6 +84,27 @@ def test_only_a_camera_moves():
     assert not Edit(before=a_site(), after=a_site()).moves
 
 
+def named(camera_id: str, name: str | None, *, before: str | None = None, tenant: str = "tenant-1") -> Edit:
+    camera = a_camera(camera_id, tenant=tenant)
+    return Edit(before=replace(camera, name=before) if before else None, after=replace(camera, name=name))
+
+
+def test_a_name_is_given_by_what_creates_a_camera_with_it_or_renames_one():
+    kept, cleared = named("cam-3", "gate", before="gate"), named("cam-4", None, before="yard")
+    edits = [named("cam-1", "door"), named("cam-2", "pier", before="quay"), kept, cleared, named("cam-5", None)]
+    edits += [Edit(before=replace(a_camera("cam-6"), name="hall")), Edit(after=a_site())]
+    assert names_given(edits) == [("tenant-1", "door"), ("tenant-1", "pier")]
+
+
+def test_a_name_is_given_to_one_camera_of_a_tenant():
+    door, again, elsewhere = named("cam-1", "door"), named("cam-2", "door"), named("cam-3", "door", tenant="tenant-2")
+    assert name_clash([door, elsewhere], {}) is None
+    assert name_clash([door, again], {}) is again
+    holders = {(TenantId("tenant-1"), "door"): CameraId("cam-1")}
+    assert name_clash([again], holders) is again
+    assert name_clash([named("cam-1", "door", before="gate")], holders) is None
+
+
 def test_every_thing_has_its_key():
     assert [key_of(thing) for thing in (a_camera(), a_site(), a_runner(), CODE)] == [
         "cam-1",
@@ -95,8 +128,10 @@ def test_a_camera_is_told_without_its_credential():
         "camera_id": "cam-1",
         "tenant_id": "tenant-1",
         "site_id": "site-1",
+        "name": None,
         "rtsp_url": "rtsp://***@192.0.2.1/stream",
         "credential_version": 2,
+        "tls_fingerprint": None,
         "enabled": True,
         "do_not_process": False,
         "detector": None,

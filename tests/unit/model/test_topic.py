@@ -25,6 +25,14 @@ def test_a_routing_key_names_a_kind_and_a_camera(routing_key, kind):
 
 
 @pytest.mark.parametrize(
+    ("routing_key", "tenant"),
+    [("detections.t-01.site-A.cam-2", "t-01"), ("gap.t-01.r1.shard-0", "t-01"), ("a.b.c", None), ("", None)],
+)
+def test_a_routing_key_says_whose_message_it_is_if_it_is_one_of_ours(routing_key, tenant):
+    assert Topic.tenant_in(routing_key) == tenant
+
+
+@pytest.mark.parametrize(
     ("pattern", "gets", "does_not_get"),
     [
         ("a.b", ["a.b"], ["a", "a.b.c", "b.a", ""]),

@@ -34,6 +34,7 @@ LINES = st.builds(
     rtsp_url=st.just(ClearText(Secret("rtsp://***@192.0.2.7/a,b?c=%3B"))),
     enabled=st.booleans(),
     do_not_process=st.booleans(),
+    tls_fingerprint=st.none() | st.from_regex(r"[0-9a-f]{64}", fullmatch=True),
     detector=st.none() | IDS,
     max_fps=st.none() | st.floats(min_value=1e-9, max_value=240),
     decode=st.none() | st.sampled_from(DecodeMode),
@@ -93,7 +94,7 @@ def test_zones_and_thresholds_are_json():
 
 def test_a_cell_that_a_spreadsheet_would_calculate_is_guarded():
     text = write([CameraLine(camera_uuid="-1", site_id="s", labels={"-a": "=1"})], with_header=False)
-    assert text.startswith("'-1,s,")
+    assert text.startswith("'-1,,s,")
     assert "'-a==1" in text
 
 

@@ -51,6 +51,7 @@ def test_what_is_written_in_parts_reads_the_same(kind):
     whole = CameraLine(
         camera_uuid="cam-1", site_id="s", enabled=True, detector=None, max_fps=None, decode=None, labels={"a": "b"},
         detect_every_n_frames=3, zones=[ZoneShape(name="a", points=[(0, 0), (1, 0), (1, 1)])], thresholds={"*": 0.5},
+        tls_fingerprint="ab" * 32,
     )  # fmt: skip
     content = write([whole], kind, is_first=True) + write([whole], kind, is_first=False)
     assert [line for _, line in read(content, kind)] == [whole, whole]

@@ -14,6 +14,7 @@ from streamward.protocol.codec import (
     MAX_BODY,
     InvalidMessage,
     MalformedMessage,
+    convert,
     decode,
     decode_query,
     encode,
@@ -85,6 +86,35 @@ def test_what_is_not_json_is_malformed(body):
     assert refusal(body).startswith("MalformedMessage: ")
 
 
+@pytest.mark.parametrize("kind", [Anything, Sample])
+@pytest.mark.parametrize("number", ["9" * 5000, "-" + "9" * 5000, "9" * 5000 + ".5", "1e400", f"1e{'9' * 5000}"])
+def test_a_number_of_any_length_is_refused_where_it_is_out_of_range(kind, number):
+    name = "value" if kind is Anything else "ttl"
+    assert refusal(f'{{"{name}":{number}}}', kind).startswith("InvalidMessage: ")
+    assert refusal(f'{{"unknown":[{number}]}}', kind).startswith("InvalidMessage: ")
+
+
+@pytest.mark.parametrize(
+    "body", [r'{"value":"a\u0000b"}', r'{"value":{"a\u0000":1}}', r'{"value":[["x",{"y":"\u0000"}]]}']
+)
+def test_text_with_nul_is_invalid_wherever_it_stands(body):
+    assert refusal(body, Anything) == "InvalidMessage: Expected text without NUL"
+
+
+def test_a_backslash_before_u0000_is_no_nul():
+    assert decode(rb'{"value":"\\u0000"}', Anything).value == r"\u0000"
+
+
+@pytest.mark.parametrize("body", [r'{"value":"\ud800"}', r'{"value":"\udc00\ud800"}'])
+def test_half_a_surrogate_pair_is_malformed(body):
+    assert refusal(body, Anything).startswith("MalformedMessage: ")
+
+
+def test_fields_with_nul_are_not_converted():
+    with pytest.raises(InvalidMessage, match="without NUL"):
+        convert({"value": [{"a": "b\0"}]}, Anything)
+
+
 @pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity"])
 def test_constants_that_json_does_not_have_are_malformed_in_any_field(constant):
     assert refusal(f'{{"value":{constant}}}', Anything).startswith("MalformedMessage: ")
@@ -115,7 +145,7 @@ def test_no_json_makes_it_fail_in_another_way(value):
     try:
         decode(body, Anything)
     except MalformedMessage:
-        assert b"NaN" in body or b"Infinity" in body or b"\\ud" in body
+        assert any(refused in body for refused in (b"NaN", b"Infinity", b"\\ud", b"\\u0000"))
 
 
 class Query(Message, frozen=True):
@@ -124,6 +154,8 @@ class Query(Message, frozen=True):
     enabled: bool | None = None
     limit: Capacity = 100
     since: datetime | None = None
+    share: float = 0.5
+    name: str = ""
 
 
 def test_in_a_query_all_is_text_and_empty_is_none():
@@ -132,7 +164,17 @@ def test_in_a_query_all_is_text_and_empty_is_none():
 
 
 @pytest.mark.parametrize(
-    "pairs", [[("limit", "x")], [("limit", "-1")], [("colour", "red")], [("limit", "1"), ("limit", "2")]]
+    "pairs",
+    [
+        [("limit", "x")],
+        [("limit", "-1")],
+        [("limit", "9" * 5000)],
+        [("share", "nan")],
+        [("share", "inf")],
+        [("name", "a\0")],
+        [("colour", "red")],
+        [("limit", "1"), ("limit", "2")],
+    ],
 )
 def test_a_query_that_was_not_declared_is_invalid(pairs):
     with pytest.raises(InvalidMessage):

@@ -10,12 +10,12 @@ from streamward.leases.lease import DenialReason, Denied
 from streamward.leases.store import Kept, Named, OpenClaim, Renewal, Renewed
 from streamward.model.camera import LeasePolicyName
 from streamward.model.ids import CameraId, Generation, SiteId
-from streamward.model.runner import DrainMode, RunnerSpec
+from streamward.model.runner import DrainMode, RunnerLoad, RunnerSpec
 from streamward.protocol import leases as wire
 from streamward.protocol.handovers import AskHandovers, HandoverAnswers, WatchCamera, asked, handing, watch
 from streamward.protocol.problem import Problem
 from streamward.protocol.runner_link import PATHS, REPLIES, Request, answer, request
-from tests.support.builders import CAMERA, an_owner, at
+from tests.support.builders import CAMERA, START, an_owner, at
 
 OWNER = an_owner()
 SPEC = RunnerSpec(
@@ -39,9 +39,11 @@ THREE = Generation(3)
             wire.AcquireCameras(runner_id="runner-1", incarnation="inc-1", limit=7, beyond_share=True),
         ),
         (
-            Renewal(owner=OWNER, leases=(Named(CAMERA, THREE), Named(CameraId("cam-2"), None))),
+            Renewal(owner=OWNER, leases=(Named(CAMERA, THREE), Named(CameraId("cam-2"), None)), echo=START),
             wire.RenewCameras(
-                **WHO,
+                runner_id="runner-1",
+                incarnation="inc-1",
+                server_time_echo=START,
                 cameras=[
                     wire.NamedLease(camera_uuid="cam-1", version=3),
                     wire.NamedLease(camera_uuid="cam-2", version=0),
@@ -58,11 +60,14 @@ THREE = Generation(3)
                 ],
             ),
         ),
-        (Beat(OWNER, 4), wire.Heartbeat(runner_id="runner-1", streams_owned=4)),
+        (
+            Beat(OWNER, 4, load=RunnerLoad(shards=2, cpu_pct=41.2, mem_mb=1024)),
+            wire.Heartbeat(runner_id="runner-1", streams_owned=4, shards=2, cpu_pct=41.2, mem_mb=1024, ts=at(7)),
+        ),
     ],
 )
 def test_each_ask_is_one_message(body, message):
-    assert request(Ask(number=1, kind=AskKind.BEAT, body=body, sent=0.0)) == message
+    assert request(Ask(number=1, kind=AskKind.BEAT, body=body, sent=0.0), at=at(7)) == message
 
 
 FLAGS = wire.RunnerFlags(
@@ -110,7 +115,7 @@ def a_problem(reason: str) -> Problem:
         ),
         (wire.CamerasReleased(released=["cam-1"]), Released((CAMERA,))),
         (a_problem("incarnation-ended"), Denied(DenialReason.INCARNATION_ENDED)),
-        (a_problem("busy"), None),
+        (a_problem("busy"), Denied(DenialReason.BUSY)),
         (a_problem("internal"), None),
     ],
 )

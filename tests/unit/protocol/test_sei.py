@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamward.model.video import VideoCodec
+from streamward.model.video import NAL_CODECS, VideoCodec
 from streamward.protocol.sei import SentFrame, read, write
 
-CODECS = pytest.mark.parametrize("codec", VideoCodec)
+CODECS = pytest.mark.parametrize("codec", NAL_CODECS)
 
 
 @CODECS

@@ -36,3 +36,12 @@ def test_the_seed_decides():
 def test_a_first_step_above_the_longest_is_cut():
     backoff = Backoff(BackoffSpec(first=5.0, longest=2.0), Random(1))
     assert backoff.failed(after=0.0) == pytest.approx(1.5, abs=0.5)
+
+
+def test_a_failure_with_a_lower_limit_waits_no_longer_and_the_steps_go_on_from_there():
+    backoff = Backoff(BackoffSpec(), Random(1))
+    for _ in range(9):
+        backoff.failed(after=0.0)
+    assert 5 <= backoff.failed(after=0.0, longest=10.0) <= 10
+    assert 10 <= backoff.failed(after=0.0) <= 20
+    assert backoff.failed(after=0.0, longest=600.0) <= 60

@@ -3,15 +3,16 @@
 import io
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from streamward.leases.facts import LeaseDenied, LeaseGranted
 from streamward.leases.lease import DenialReason
+from streamward.model.errors import StreamwardError
 from streamward.model.ids import CameraId, Generation, Incarnation, RunnerId
 from streamward.runtime import log
 from streamward.runtime.log import FIELDS, LogForm, error_code, event_name, log_fact
@@ -77,6 +78,37 @@ def test_a_fact_with_an_error_has_its_code_and_stack_and_no_password():
     assert "error" not in entry
 
 
+class StoreGone(StreamwardError):
+    def __str__(self) -> str:
+        return "the database does not answer"
+
+
+def a_known_failure(error: Exception | None) -> Callable[[], None]:
+    def fail() -> None:
+        try:
+            raise StoreGone from error
+        except StoreGone as err:
+            log_fact(TickFailed(service="intake", error=err, times=2))
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("cause", "sentence"),
+    [
+        (None, "the database does not answer"),
+        (StoreGone(), "the database does not answer"),
+        (TimeoutError(), "the database does not answer (TimeoutError)"),
+        (OSError("no route\n[SQL: SELECT 1]"), "the database does not answer (OSError: no route)"),
+    ],
+)
+def test_an_error_of_ours_is_one_sentence_and_its_stack_is_for_debugging(cause, sentence):
+    (entry,) = entries(a_known_failure(cause))
+    assert (entry["error_code"], entry["error"], entry["stack"]) == ("STORE_GONE", sentence, None)
+    (entry,) = entries(a_known_failure(cause), level="DEBUG")
+    assert "StoreGone" in entry["stack"]
+
+
 def test_a_free_line_carries_its_values_and_the_context_of_the_process():
     def odd() -> None:
         logging.getLogger("streamward.control").warning("odd answer", extra={"camera_uuid": "cam-9", "shard_id": None})
@@ -112,6 +144,17 @@ def test_values_of_any_kind_become_json_without_user_info():
 
 def test_lines_below_the_level_are_not_written():
     assert lines(LogForm.JSON, lambda: log_fact(GRANTED), level="warning") == []
+
+
+def test_a_fact_that_warns_is_logged_at_warn():
+    @dataclass
+    class CameraRetried:
+        is_warning: ClassVar[bool] = True
+        camera_id: str
+
+    (entry,) = entries(lambda: log_fact(CameraRetried("cam-9")))
+    assert (entry["level"], entry["event"], entry["camera_uuid"]) == ("warn", "camera.retried", "cam-9")
+    assert "is_warning" not in entry
 
 
 def test_for_people_a_line_is_short_and_a_stack_stands_below_it():

@@ -17,6 +17,7 @@ def test_settings_become_rules():
         window_seconds=60,
         idle_timeout_seconds=20,
         max_detections=7,
+        check_seconds=2,
         fast_path_confidence_threshold=0.8,
         fast_path_object_types="person, fire",
         alert_confidence_threshold=0.5,
@@ -24,7 +25,7 @@ def test_settings_become_rules():
         kept_days=2,
     )
     rules = settings.rules
-    assert rules.limits == Limits(window=60, idle=20, most=7)
+    assert rules.limits == Limits(window=60, idle=20, most=7, check_every=2)
     assert rules.triggers.analyse == Trigger(confidence=0.8, labels=frozenset({"person", "fire"}))
     assert rules.triggers.alert == Trigger(confidence=0.5, labels=frozenset({"fire"}))
     assert rules.detections_kept == 172_800

@@ -27,6 +27,7 @@ def test_without_an_environment_there_are_the_defaults() -> None:
     assert (settings.lease.ttl_s, settings.lease.renew_interval_s) == (8.0, 2.0)
     assert settings.database_url == "sqlite:///data/streamward.db"
     assert settings.key_file == Path("data/keys/signing.pem")
+    assert settings.retention == "30 days or 2,048 MiB"
 
 
 def test_the_environment_is_read() -> None:
@@ -45,6 +46,7 @@ def test_the_environment_is_read() -> None:
     assert (settings.data, settings.port, settings.lease.ttl_s) == (Path("elsewhere"), 0, 20.0)
     assert (settings.log.level, settings.log.format) == ("debug", "auto")
     assert settings.database_url == "postgresql://u:hunter2@db/x"
+    assert settings.retention == "30 days"
     assert settings.master_key is not None
     assert settings.master_key.get_secret_value() == "hunter2"
     assert "hunter2" not in repr(settings)
@@ -200,6 +202,8 @@ def test_a_variable_names_another_file(tmp_path: Path) -> None:
         ("port = 70000\n", "streamward.toml: port: Input should be less than or equal to 65535"),
         ("port = \n", "is not TOML"),
         ("\xff", "is not TOML"),
+        (f"port = {'9' * 5000}\n", "is not TOML that can be read"),
+        (f"port = {'[' * 5000}\n", "is not TOML that can be read"),
         ("[lease]\nttl_s = 4\n", "contradict each other"),
     ],
 )
@@ -207,6 +211,12 @@ def test_what_cannot_be_meant_in_a_file_is_refused(tmp_path: Path, text: str, sa
     with pytest.raises(SettingsRefused) as refused:
         configured(tmp_path, text, LEASE_RENEW_INTERVAL_S="2")
     assert said in str(refused.value)
+
+
+@pytest.mark.parametrize("value", ["{", '{"ttl_s":' + "9" * 5000 + "}", "[" * 100_000])
+def test_a_part_that_is_given_as_json_that_cannot_be_read_is_one_sentence(value: str) -> None:
+    with pytest.raises(SettingsRefused, match=r"STREAMWARD_.* is not JSON that can be read"):
+        load({"STREAMWARD_LEASE": value}, file=NOWHERE)
 
 
 def test_a_file_that_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:

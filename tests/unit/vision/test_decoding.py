@@ -193,6 +193,17 @@ def test_a_group_that_is_too_long_to_be_kept_is_decoded():
     assert len(told.decoded) > 15
 
 
+@pytest.mark.parametrize("mode", DecodeMode)
+def test_a_camera_that_sends_recovery_points_and_no_keyframes_is_decoded_whole(mode: DecodeMode):
+    choice = chooser(mode, Sampler())
+    units = [
+        ArrivedUnit(content=b"", is_keyframe=False, is_recovery_point=number % 4 == 0, arrived_at=number / FPS)
+        for number in range(12)
+    ]
+    orders = [order for number, unit in enumerate(units) for order in choice.next(NumberedUnit(number, unit))]
+    assert [(order.unit.number, order.is_shown) for order in orders] == [(number, True) for number in range(12)]
+
+
 @pytest.mark.parametrize("mode", [DecodeMode.ALL, DecodeMode.SAMPLED, DecodeMode.KEYFRAMES])
 def test_who_compares_nothing_does_nothing_about_movement(mode):
     choice = chooser(mode, Sampler())

@@ -1,5 +1,7 @@
 """What waits on a camera's way, and what is dropped."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,6 +35,13 @@ def test_what_the_decoder_cannot_take_is_dropped_up_to_a_keyframe():
         lane.offer(unit(number, is_keyframe=number % 4 == 0))
     assert taken(lane) == [8, 9]
     assert lane.dropped_units == 8
+
+
+def test_where_there_are_no_keyframes_it_is_dropped_up_to_a_recovery_point():
+    lane: Lane[str] = Lane(most_units=3)
+    for number in range(10):
+        lane.offer(replace(unit(number), is_recovery_point=number % 4 == 0))
+    assert taken(lane) == [8, 9]
 
 
 def test_an_overflow_at_a_keyframe_goes_on_with_it():

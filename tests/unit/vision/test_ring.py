@@ -69,3 +69,12 @@ def test_of_one_that_was_closed_nothing_is_left_and_nothing_more_is_kept():
     ring.close()
     ring.add(ArrivedUnit(content=b"late", is_keyframe=True, arrived_at=5.0))
     assert (moments(ring, 100), shelf.forgotten_at, shelf.is_closed) == ([], [0.0], True)
+
+
+def test_a_clip_that_begins_with_a_recovery_point_begins_a_group_earlier():
+    ring = Ring(seconds=30.0, most_bytes=1 << 20)
+    for number in range(12):
+        entry = number % 4 == 0
+        ring.add(ArrivedUnit(content=bytes(10), is_keyframe=False, is_recovery_point=entry, arrived_at=float(number)))
+    assert moments(ring, 3) == [float(number) for number in range(4, 12)]
+    assert moments(ring, 100) == [float(number) for number in range(12)]

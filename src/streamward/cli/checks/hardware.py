@@ -1,7 +1,7 @@
 """The check of what could decode in the processor's place here."""
 
 from streamward.cli.checks.finding import Finding, ok, warning
-from streamward.model.video import HardwareDecoding, VideoCodec
+from streamward.model.video import NAL_CODECS, HardwareDecoding, VideoCodec
 from streamward.settings import Settings
 
 _CHECK = "hardware decoding"
@@ -18,7 +18,7 @@ def decoding(settings: Settings) -> Finding | None:
         usable = [kind for kind in known() if _opens(kind)]
         return ok(_CHECK, f"none is asked for; here could be used: {', '.join(usable) or 'none'}")
     try:
-        for codec in VideoCodec:
+        for codec in NAL_CODECS:
             AvDevice(asked).opened(codec)
     except HardwareUnusable as error:
         remedy = "install the device's driver and let this user open it, or set STREAMWARD_RUNNER_HARDWARE=none"

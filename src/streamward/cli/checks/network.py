@@ -16,7 +16,7 @@ from streamward.cli.failure import CommandFailed
 from streamward.cli.link import Link, trust
 from streamward.cli.refusal import ControlAway, NotSignedIn, TlsRefused
 from streamward.control.app import reach_broker
-from streamward.control.server import CannotListen, listen
+from streamward.control.server import listen
 from streamward.insight.store import IndexAway
 from streamward.model.bus import BusAway
 from streamward.model.camera import without_credentials
@@ -24,6 +24,7 @@ from streamward.protocol.cameras import CameraPage
 from streamward.protocol.codec import MalformedMessage, decode
 from streamward.protocol.health import Alive
 from streamward.runtime.http_client import Raw
+from streamward.runtime.listening import CannotListen
 from streamward.settings import Settings
 
 GRAIN = timedelta(seconds=1)  # an HTTP date leaves out what is below it
@@ -52,6 +53,8 @@ def control(settings: Settings) -> list[Finding]:
         answered = datetime.now(UTC)
         alive = _alive(raw)
     except ControlAway as err:
+        if settings.control.url is None and settings.runner_identity_file.exists():
+            return []  # a runner's host: `runner` has checked the control plane that it was enrolled at
         if settings.control.url is None:
             return [
                 warning(
@@ -104,7 +107,7 @@ def _taken(check: str, place: str, settings: Settings, why: CannotListen) -> Fin
     try:
         alive = _alive(Link(here.control_url, bearer=str, tls=_unverified(settings)).ask("/healthz"))
     except TlsRefused as err:
-        detail, remedy = _parted(err)
+        detail, remedy = parted(err)
         return warning(check, f"{place} is taken, and could not be asked by whom: {detail}", remedy)
     except CommandFailed:
         alive = None
@@ -129,11 +132,11 @@ def _alive(raw: Raw) -> Alive | None:
 
 
 def _failure(check: str, err: CommandFailed) -> Finding:
-    detail, remedy = _parted(err)
+    detail, remedy = parted(err)
     return failed(check, detail, remedy)
 
 
-def _parted(err: CommandFailed) -> tuple[str, str]:
+def parted(err: CommandFailed) -> tuple[str, str]:
     """The fact and the remedy of a sentence that has both."""
     detail, _, remedy = str(err).rpartition(": ")
     return (detail, remedy) if detail else (remedy, "see the log of the control plane")
@@ -163,7 +166,7 @@ def _identity(link: Link, settings: Settings) -> Finding:
     try:
         link.get("/v1/cameras", CameraPage, {"limit": 1})
     except NotSignedIn as err:
-        detail, remedy = _parted(err)
+        detail, remedy = parted(err)
         return (warning if settings.token is None else failed)(check, detail, remedy)
     except CommandFailed as err:
         return _failure(check, err)

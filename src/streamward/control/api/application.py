@@ -36,7 +36,7 @@ from streamward.control.api.routing import Routes
 from streamward.control.api.runners import add_runners
 from streamward.control.api.sites import add_sites
 from streamward.control.api.streams import add_streams
-from streamward.control.api.tenants import add_tenant_removal, add_tenants
+from streamward.control.api.tenants import add_tenant_deletion, add_tenants
 from streamward.control.api.transfer import add_transfer
 from streamward.control.api.wait import add_wait
 from streamward.control.clerk import Clerk
@@ -46,12 +46,15 @@ from streamward.control.feed import Feed
 from streamward.control.handing import HandoverService
 from streamward.control.importing import Importer
 from streamward.control.leasing import LeaseService
+from streamward.control.logins import LoginService
 from streamward.control.metrics import Metrics
+from streamward.control.refusals import Attempts, Refusals
 from streamward.control.registrar import Registrar
-from streamward.control.trust import Trust
+from streamward.control.trust import Rereads, Trust
 from streamward.insight.database import Insight
 from streamward.insight.rules import Rules
 from streamward.leases.store import Store
+from streamward.model.address_policy import DEFAULT_LIMITS, AddressPolicy
 from streamward.model.vault import CredentialVault
 from streamward.runtime.bell import Bell
 from streamward.runtime.clock import Clock
@@ -67,6 +70,8 @@ class Holdings:
     store: Store
     insight: Insight
     rules: Rules = field(default_factory=Rules)  # of batches, for tenants that want nothing else
+    limits: AddressPolicy = DEFAULT_LIMITS  # of sources, whatever a site allows
+    attempts: Attempts = field(default_factory=Attempts)  # at codes and assertions
 
 
 def create_app(
@@ -89,26 +94,31 @@ def create_app(
     )
     store, metrics = holdings.store, Metrics(clock=clock)
     journal.subscribe(metrics.note)
+    journal.subscribe(metrics.note_refusal)
     courier = SourceCourier(vault, journal)
-    routes = Routes(app, tokens=trust.check)
+    refusals = app.state.refusals = Refusals(store, journal=journal, clock=clock, attempts=holdings.attempts)
+    routes = Routes(app, tokens=trust.check, refusals=refusals)
     service, handovers = LeaseService(store, journal, courier=courier), HandoverService(store, courier=courier)
     # First: routes are tried in order, and these are called most.
     add_leases(routes, service, cameras=store, handovers=handovers)
     cursors = Cursors(functools.partial(trust.check.derive, "cursor"))
     clerk = Clerk(store, digest_keys=functools.partial(trust.check.derive, "once"))
-    registrar = Registrar(store, vault, clerk=clerk)
+    registrar = Registrar(store, vault, clerk=clerk, limits=holdings.limits)
     add_changes(routes, store, bell=bell, cursors=cursors)  # these two before the cameras, whose ids take any word
     add_transfer(routes, store, importer=Importer(store, store, registrar=registrar))
     add_lease_listing(routes, store, cursors=cursors)
-    add_cameras(routes, store, cursors=cursors)
+    logins = LoginService(store, vault, journal, functools.partial(trust.check.derive, "login"))
+    add_cameras(routes, store, cursors=cursors, logins=logins)
     add_camera_edits(routes, store, registrar=registrar, clerk=clerk)
     add_camera_sources(routes, store, courier=courier)
     add_runners(routes, store, service=service, clerk=clerk, mint=trust.mint)
     add_dials(routes, store, journal=journal)
-    add_logins(routes, store, journal=journal, digest_keys=functools.partial(trust.check.derive, "login"))
-    _add_places(routes, store, clerk=clerk, cursors=cursors)
-    _add_identities(routes, store, trust=trust, clerk=clerk, cursors=cursors, clock=clock)
-    _add_insight(routes, holdings, lobby=_lobby(holdings, bell, journal), cursors=cursors)
+    add_logins(routes, store, logins=logins)
+    _add_places(routes, holdings, clerk=clerk, cursors=cursors, standing=trust.standing)
+    admission = Admission(store, clerk=clerk, mint=trust.mint, clock=clock)
+    add_admission(routes, admission, refusals=refusals)
+    _add_identities(routes, store, trust=trust, clerk=clerk, cursors=cursors, admission=admission)
+    _add_insight(routes, holdings, lobby=_lobby(holdings, bell, journal, trust), cursors=cursors)
     add_streams(routes, store)
     add_wait(routes, bell)
     add_health(routes, store, metrics=metrics)
@@ -118,22 +128,21 @@ def create_app(
     return app
 
 
-def _add_places(routes: Routes, store: Store, *, clerk: Clerk, cursors: Cursors) -> None:
-    add_sites(routes, store, clerk=clerk, cursors=cursors)
-    add_tenants(routes, store, clerk=clerk, cursors=cursors)
+def _add_places(routes: Routes, holdings: Holdings, *, clerk: Clerk, cursors: Cursors, standing: Rereads) -> None:
+    store = holdings.store
+    add_sites(routes, store, clerk=clerk, cursors=cursors, limits=holdings.limits)
+    add_tenants(routes, store, clerk=clerk, cursors=cursors, standing=standing)
     add_audit(routes, store, cursors=cursors)
 
 
 def _add_identities(
-    routes: Routes, store: Store, *, trust: Trust, clerk: Clerk, cursors: Cursors, clock: Clock
+    routes: Routes, store: Store, *, trust: Trust, clerk: Clerk, cursors: Cursors, admission: Admission
 ) -> None:
-    admission = Admission(store, clerk=clerk, mint=trust.mint, clock=clock)
-    add_admission(routes, admission)
     add_invitations(routes, store, admission=admission, clerk=clerk, cursors=cursors)
     add_identities(routes, store, cursors=cursors)
     add_identity_changes(routes, store, admission=admission, clerk=clerk, standing=trust.standing)
     add_revocation(routes, admission, standing=trust.standing)
-    add_tenant_removal(routes, store, clerk=clerk, admission=admission, standing=trust.standing)
+    add_tenant_deletion(routes, store, clerk=clerk, admission=admission, standing=trust.standing)
 
 
 def _add_insight(routes: Routes, holdings: Holdings, *, lobby: Lobby, cursors: Cursors) -> None:
@@ -142,8 +151,8 @@ def _add_insight(routes: Routes, holdings: Holdings, *, lobby: Lobby, cursors: C
     add_batching(routes, holdings.insight.rules, rules=holdings.rules)
 
 
-def _lobby(holdings: Holdings, bell: Bell, journal: Journal) -> Lobby:
-    return Lobby(Feed(holdings.insight.broadcasts, journal=journal), bell, journal)
+def _lobby(holdings: Holdings, bell: Bell, journal: Journal, trust: Trust) -> Lobby:
+    return Lobby(Feed(holdings.insight.broadcasts, journal=journal), bell, journal, trust.standing)
 
 
 def _document(app: FastAPI, routes: Routes) -> None:

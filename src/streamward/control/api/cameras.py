@@ -7,7 +7,9 @@ from streamward.control.api.routing import Access, Routes, Tagged
 from streamward.control.clerk import Clerk
 from streamward.control.courier import SourceCourier
 from streamward.control.cursor import Cursors
+from streamward.control.leasing import lease_of
 from streamward.control.listing import page_of
+from streamward.control.logins import LoginService
 from streamward.control.registrar import Registrar
 from streamward.control.tags import check_tag, tag_of
 from streamward.leases import why
@@ -23,6 +25,7 @@ from streamward.leases.store import (
 from streamward.model.camera import Camera
 from streamward.model.identity import Author, Caller
 from streamward.model.ids import CameraId, SiteId, TenantId
+from streamward.model.status import Substate
 from streamward.protocol.cameras import (
     CameraDetails,
     CameraPage,
@@ -60,7 +63,7 @@ class WhyStore(CameraStore, LeaseRecords, RunnerStore, DialStore, StatusStore, P
     """The ports that tell a camera's situation."""
 
 
-def add_cameras(routes: Routes, store: WhyStore, *, cursors: Cursors) -> None:
+def add_cameras(routes: Routes, store: WhyStore, *, cursors: Cursors, logins: LoginService) -> None:
     """Adds the routes about cameras."""
 
     @routes.get("/v1/cameras", refuses={400: "The cursor is not one of this listing"})
@@ -70,7 +73,7 @@ def add_cameras(routes: Routes, store: WhyStore, *, cursors: Cursors) -> None:
         async def fetch(after: str | None, limit: int) -> list[Camera]:
             return await store.page(_wanted(caller, query, after, limit))
 
-        filters = [caller.tenant_id, query.enabled, query.tenant_id, query.site_id]
+        filters = [caller.tenant_id, query.enabled, query.tenant_id, query.site_id, query.name]
         found, cursor = await page_of(query, fetch, cursors=cursors, filters=filters, key=lambda each: each.camera_id)
         return CameraPage(items=[row(camera) for camera in found], next_cursor=cursor)
 
@@ -84,13 +87,15 @@ def add_cameras(routes: Routes, store: WhyStore, *, cursors: Cursors) -> None:
     async def explain_camera(caller: Caller, camera_uuid: str) -> CameraWhy | Problem:
         """Says why a camera is not running."""
         camera = await store.find_camera(CameraId(camera_uuid), scope=caller.tenant_id)
-        return UNKNOWN if camera is None else _told(await _situation(store, camera))
+        return UNKNOWN if camera is None else _told(await _situation(store, camera, logins))
 
 
 def add_camera_edits(routes: Routes, store: CameraStore, *, registrar: Registrar, clerk: Clerk) -> None:
     """Adds the routes by which operators change the register."""
 
-    @routes.post("/v1/cameras", access=Access.OPERATOR, status=201, refuses={409: "The id or the key is taken"})
+    @routes.post(
+        "/v1/cameras", access=Access.OPERATOR, status=201, refuses={409: "The id, the name or the key is taken"}
+    )
     async def create_camera(
         author: Author, message: CreateCamera, once_key: str | None
     ) -> Tagged[CameraDetails] | Problem:
@@ -98,7 +103,7 @@ def add_camera_edits(routes: Routes, store: CameraStore, *, registrar: Registrar
         created = await registrar.create(author, message, once_key)
         return created if isinstance(created, Problem) else _tagged(created)
 
-    @routes.patch("/v1/cameras/{camera_uuid}", access=Access.OPERATOR, refuses=_NO_SUCH)
+    @routes.patch("/v1/cameras/{camera_uuid}", access=Access.OPERATOR, refuses={**_NO_SUCH, 409: "The name is taken"})
     async def change_camera(
         author: Author, camera_uuid: str, message: ChangeCamera, if_match: str
     ) -> Tagged[CameraDetails] | Problem:
@@ -129,7 +134,7 @@ def add_camera_sources(routes: Routes, store: SourceStore, *, courier: SourceCou
     async def get_source(caller: Caller, camera_uuid: str) -> CameraSource | Problem:
         """Tells a camera's source in clear to the runner that holds a fresh lease on it, and to nobody else."""
         camera = await store.find_camera(CameraId(camera_uuid), scope=caller.tenant_id)
-        lease = await store.find(CameraId(camera_uuid))
+        lease = await store.find(CameraId(camera_uuid))  # read second: a camera that is new since then has ended it
         now = await store.ping()
         if camera is None or lease is None or not _holds(caller, lease, now):
             return UNKNOWN
@@ -141,10 +146,10 @@ def _tagged(camera: Camera) -> Tagged[CameraDetails]:
 
 
 def _holds(caller: Caller, lease: Lease, now: datetime) -> bool:
-    """Whether the lease is this very incarnation's and has not expired."""
+    """Whether the lease is this very incarnation's, and has neither expired nor been withdrawn."""
     owner = lease.owner
     is_its = owner is not None and (owner.runner_id, owner.incarnation) == (caller.subject, caller.incarnation)
-    return is_its and lease.takes_slot and now < lease.expires_at
+    return is_its and lease.takes_slot and lease.ended_at is None and now < lease.expires_at
 
 
 def _wanted(caller: Caller, query: CameraQuery, after: str | None, limit: int) -> CameraFilter:
@@ -153,20 +158,24 @@ def _wanted(caller: Caller, query: CameraQuery, after: str | None, limit: int) -
         enabled=query.enabled,
         tenant_id=None if query.tenant_id is None else TenantId(query.tenant_id),
         site_id=None if query.site_id is None else SiteId(query.site_id),
+        name=query.name,
         after=None if after is None else CameraId(after),
         limit=limit,
     )
 
 
-async def _situation(store: WhyStore, camera: Camera) -> why.Situation:
+async def _situation(store: WhyStore, camera: Camera, logins: LoginService) -> why.Situation:
     load = await store.site_load(camera.site_id)
+    status = await store.find_status(camera.camera_id)
+    is_parked = status is not None and status.substate is Substate.PARKED
     return why.Situation(
         camera=camera,
-        lease=await store.find(camera.camera_id),
+        lease=await lease_of(store, camera),
         runners=await store.runners(),
         load=load,
         budget=await store.budget(camera.site_id, scope=None),
-        status=await store.find_status(camera.camera_id),
+        status=status,
+        login=await logins.record(camera) if is_parked else None,
         now=load.at,
     )
 

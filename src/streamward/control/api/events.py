@@ -12,6 +12,7 @@ from streamward.control.api.hearing import Hearing
 from streamward.control.api.problems import problem_of, problem_response
 from streamward.control.api.routing import Access, Promise, Routes, Seen, bearer, client_address
 from streamward.control.feed import Feed, Interest
+from streamward.control.trust import Rereads
 from streamward.model.errors import StreamwardError
 from streamward.model.identity import Caller
 from streamward.protocol.codec import decode_query
@@ -30,6 +31,7 @@ class Lobby:
     feed: Feed
     bell: Bell
     journal: Journal
+    standing: Rereads
 
     async def attended(
         self, caller: Caller, query: ListenQuery, *, after: int | None, address: str, recheck: Callable[[], object]
@@ -39,7 +41,12 @@ class Lobby:
         self.feed.take_seat(caller.tenant_id)
         return Attendance(
             feed=self.feed,
-            interest=Interest(scope=caller.tenant_id, camera_id=query.camera_uuid, kind=query.kind),
+            interest=Interest(
+                scope=caller.tenant_id,
+                camera_id=query.camera_uuid,
+                kind=query.kind,
+                after=self.standing.records_after(caller.tenant_id),
+            ),
             position=newest if after is None else after,
             bounds=Hearing(recheck=recheck, bell=self.bell, until=newest, ends_in=query.timeout_s),
             subject=caller.subject,

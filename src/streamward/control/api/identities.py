@@ -4,12 +4,13 @@ from dataclasses import replace
 
 from msgspec import UnsetType
 
-from streamward.control.admission import Admission
+from streamward.control.admission import Admission, AssertionRefused
+from streamward.control.api.problems import problem_of
 from streamward.control.api.routing import Access, Routes, Seen, Tagged
 from streamward.control.clerk import Clerk
 from streamward.control.cursor import Cursors
-from streamward.control.gate import Gate
 from streamward.control.listing import page_of
+from streamward.control.refusals import Refusals
 from streamward.control.tags import check_tag, tag_of
 from streamward.control.trust import Rereads
 from streamward.model.identity import Author, Caller, Identity, Invitation, Role
@@ -43,29 +44,37 @@ RUNNERS_STAY = Problem(
     title="Conflict", status=409, detail="a runner has no other role than runner", reason="identity-is-a-runner"
 )
 _NO_SUCH = {404: "There is no such identity"}
+_TOO_MANY = {429: "Too many wrong ones came before; the right one is always taken"}
 _AWAY = {503: "The database does not answer, or too many ask at once"}
 _NO_RUNNER = {404: "There is no such runner", 412: "It becomes known again and again"}
 _BAD_CURSOR = {400: "The cursor is not one of this listing"}
 
 
-def add_admission(routes: Routes, admission: Admission) -> None:
+def add_admission(routes: Routes, admission: Admission, *, refusals: Refusals) -> None:
     """Adds the routes by which somebody becomes known and gets tokens: nobody has one yet."""
-    gate = Gate()
 
-    @routes.post("/v1/identities", access=Access.OPEN, status=201, refuses={403: "The code is worth nothing", **_AWAY})
+    @routes.post(
+        "/v1/identities",
+        access=Access.OPEN,
+        status=201,
+        refuses={403: "The code is worth nothing", **_TOO_MANY, **_AWAY},
+    )
     async def redeem_code(seen: Seen, message: RedeemCode) -> IdentityDetails | Problem:
         """Makes somebody known by a one-time code and a public key."""
-        async with gate.passed():
-            identity = await admission.redeem(
-                message.code.secret, message.public_key, address=seen.address, request_id=seen.request_id
-            )
-        return identity if isinstance(identity, Problem) else identity_details(identity)
+        identity = await admission.redeem(
+            message.code.secret, message.public_key, address=seen.address, request_id=seen.request_id
+        )
+        if isinstance(identity, Problem):
+            return refusals.limited(identity, address=seen.address)
+        return identity_details(identity)
 
-    @routes.post("/v1/tokens", access=Access.OPEN, refuses={401: "Nobody is proven by this", **_AWAY})
-    async def give_token(message: AskToken) -> TokenGiven:
+    @routes.post("/v1/tokens", access=Access.OPEN, refuses={401: "Nobody is proven by this", **_TOO_MANY, **_AWAY})
+    async def give_token(seen: Seen, message: AskToken) -> TokenGiven | Problem:
         """Gives a token to whoever signed an assertion with the key of an identity."""
-        async with gate.passed():
+        try:
             return await admission.give_token(message.assertion.secret.reveal())
+        except AssertionRefused as err:
+            return refusals.limited(problem_of(err), address=seen.address)
 
 
 def add_invitations(

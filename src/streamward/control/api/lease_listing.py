@@ -8,6 +8,7 @@ import msgspec
 from streamward.control.api.cameras import UNKNOWN
 from streamward.control.api.routing import Access, Routes
 from streamward.control.cursor import Cursors
+from streamward.control.leasing import lease_of
 from streamward.control.listing import page_of
 from streamward.leases.store import CameraStore, LeaseFilter, LeaseRecords, PlacedLease, StatusStore
 from streamward.model.identity import Caller
@@ -43,9 +44,9 @@ def add_lease_listing(routes: Routes, store: OwnershipStore, *, cursors: Cursors
 
     @routes.get("/v1/leases/{camera_uuid}", access=Access.VIEWER, refuses={404: "There is no such camera"})
     async def get_lease(caller: Caller, camera_uuid: str) -> LeaseDetails | Problem:
-        """Tells who has a camera, and who had it before."""
+        """Returns a camera's owner and its earlier grants; a tenant sees those from when the camera was its own."""
         camera = await store.find_camera(CameraId(camera_uuid), scope=caller.tenant_id)
-        lease = None if camera is None else await store.find(camera.camera_id)
+        lease = None if camera is None else await lease_of(store, camera)
         if camera is None or lease is None:
             return UNKNOWN
         grants = await store.history(camera.camera_id, newest=GRANTS)
@@ -53,7 +54,7 @@ def add_lease_listing(routes: Routes, store: OwnershipStore, *, cursors: Cursors
         row = lease_row(PlacedLease(lease=lease, tenant_id=camera.tenant_id, site_id=camera.site_id, status=status))
         return LeaseDetails(
             **msgspec.structs.asdict(row),
-            grants=[past_grant(each) for each in reversed(grants)],
+            grants=[past_grant(each) for each in reversed(grants) if caller.tenant_id in (None, each.tenant_id)],
             server_time=await store.ping(),
         )
 

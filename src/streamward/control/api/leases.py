@@ -48,7 +48,14 @@ def _add_single(routes: Routes, service: LeaseService) -> None:
         """Takes one camera."""
         return await service.acquire(caller, message)
 
-    @routes.post("/v1/leases/camera/renew", access=Access.RUNNER, refuses={404: "Not the owner: stop that camera"})
+    @routes.post(
+        "/v1/leases/camera/renew",
+        access=Access.RUNNER,
+        refuses={
+            404: "Not the owner: stop that camera",
+            409: "Locked just now, or the echoed time is too old: ask again",
+        },
+    )
     async def renew_camera(caller: Caller, message: wire.RenewCamera) -> wire.CameraLease | Problem:
         """Keeps one camera."""
         return await service.renew(caller, message)

@@ -8,14 +8,14 @@ from http import HTTPStatus
 
 from fastapi import Response
 
-from streamward.control.admission import AssertionRefused, ClocksApart
+from streamward.control.admission import AssertionRefused, ClocksApart, TenantGone
 from streamward.control.cursor import CursorRefused
 from streamward.control.feed import TooManyListen
 from streamward.control.gate import Crowded
 from streamward.control.tags import PreconditionFailed
 from streamward.control.tokens import TokenFault, TokenRefused
 from streamward.leases.store import StoreUnavailable
-from streamward.model.address_policy import NetworkRefused
+from streamward.model.address_policy import NetworkRefused, PolicyTooWide
 from streamward.model.errors import StreamwardError
 from streamward.model.ids import MalformedId
 from streamward.model.source_url import SourceUrlRefused
@@ -92,6 +92,7 @@ ANSWERS: dict[type[StreamwardError], tuple[int, str]] = {
     TokenRefused: (401, TokenFault.INVALID),
     AssertionRefused: (401, "assertion-refused"),
     ClocksApart: (401, "clock-skew"),
+    TenantGone: (401, TokenFault.TENANT_GONE),
     RoleRefused: (403, "wrong-role"),
     PreconditionFailed: (412, "changed-meanwhile"),
     BodyTooLarge: (413, "body-too-large"),
@@ -102,6 +103,7 @@ ANSWERS: dict[type[StreamwardError], tuple[int, str]] = {
     MalformedId: (422, "malformed-id"),
     MalformedOnceKey: (422, "malformed-idempotency-key"),
     NetworkRefused: (422, "malformed-network"),
+    PolicyTooWide: (422, "sources-beyond-limits"),
     SourceUrlRefused: (422, "url"),
     PreconditionMissing: (428, "if-match-missing"),
     TooManyListen: (429, "too-many-listeners"),
@@ -125,6 +127,7 @@ def problem_of(error: StreamwardError) -> Problem:
         detail=str(error),
         reason=_reason(error) or reason,
         retry_in_ms=_RETRY_IN_MS.get(type(error)),
+        fields={"subject": error.subject} if isinstance(error, TenantGone) else None,
     )
 
 

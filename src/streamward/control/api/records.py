@@ -3,7 +3,7 @@
 from streamward.control.api.routing import Access, Routes
 from streamward.control.cursor import Cursors
 from streamward.control.listing import page_of
-from streamward.insight.batch import BatchId
+from streamward.insight.batch import BatchId, is_prefix
 from streamward.insight.database import Insight
 from streamward.insight.records import AnalysisRecord, BatchRecord, DetectionRecord, Recent
 from streamward.insight.zone_events import ZoneEventRecord
@@ -22,6 +22,12 @@ from streamward.protocol.records import (
 )
 
 UNKNOWN = Problem(title="Not Found", status=404, detail="there is no such batch", reason="batch-unknown")
+AMBIGUOUS = Problem(
+    title="Conflict",
+    status=409,
+    detail="several batches have an id that begins so: name more of it",
+    reason="batch-ambiguous",
+)
 _BAD_CURSOR = {400: "The cursor is not one of this listing"}
 
 
@@ -75,14 +81,26 @@ def _add_batches(routes: Routes, insight: Insight, cursors: Cursors) -> None:
         found, cursor = await page_of(query, fetch, cursors=cursors, filters=filters, key=lambda row: row.position)
         return BatchPage(items=[batch_details(row) for row in found], next_cursor=cursor)
 
-    @routes.get("/v1/batches/{batch_id}", access=Access.VIEWER, refuses={404: "There is no such batch"})
+    @routes.get(
+        "/v1/batches/{batch_id}",
+        access=Access.VIEWER,
+        refuses={404: "There is no such batch", 409: "Several batches have an id that begins so"},
+    )
     async def get_batch(caller: Caller, batch_id: str) -> WholeBatch | Problem:
-        """Tells a batch with its detections and what was said of it."""
-        record = await insight.records.find_batch(BatchId(batch_id), scope=caller.tenant_id)
+        """Tells a batch with its detections and what was said of it.
+
+        The short id of messages, or any beginning of an id from four digits on, will do if it is unique for the caller.
+        """
+        found = [BatchId(batch_id)]
+        if is_prefix(batch_id):
+            found = await insight.records.batch_ids(batch_id, scope=caller.tenant_id, limit=2)
+        if len(found) > 1:
+            return AMBIGUOUS
+        record = await insight.records.find_batch(found[0], scope=caller.tenant_id) if found else None
         if record is None:
             return UNKNOWN
-        seen = await insight.records.detections_of(BatchId(batch_id), scope=caller.tenant_id)
-        said = await insight.analyses.find(BatchId(batch_id), scope=caller.tenant_id)
+        seen = await insight.records.detections_of(found[0], scope=caller.tenant_id)
+        said = await insight.analyses.find(found[0], scope=caller.tenant_id)
         return WholeBatch(
             batch=batch_details(record),
             detections=[detection_details(row) for row in seen],

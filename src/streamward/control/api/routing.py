@@ -37,6 +37,7 @@ from streamward.control.api.problems import (
     problem_of,
     problem_response,
 )
+from streamward.control.refusals import ANONYMOUS, Refusals
 from streamward.control.tokens import TokenCheck, TokenFault, TokenRefused
 from streamward.model.errors import StreamwardError
 from streamward.model.identity import Author, Caller, Role
@@ -156,9 +157,10 @@ class Signature:
 class Routes:
     """Puts routes into an application."""
 
-    def __init__(self, app: FastAPI, *, tokens: TokenCheck) -> None:
+    def __init__(self, app: FastAPI, *, tokens: TokenCheck, refusals: Refusals) -> None:
         self._app = app
         self._tokens = tokens
+        self._refusals = refusals
         self.schemas = Schemas()
 
     def get(self, path: str, **told: Unpack[Told]) -> Callable[[H], H]:
@@ -215,6 +217,7 @@ class Routes:
             except StreamwardError as err:
                 answer = problem_of(err)
             if isinstance(answer, Problem):
+                self._refusals.note(answer, route=self._path_of(request), author=self._refused(request))
                 return problem_response(answer)
             if isinstance(answer, Response):
                 return answer
@@ -272,6 +275,20 @@ class Routes:
         if promise.of_all and caller.tenant_id is not None:
             raise RoleRefused(f"{promise.access.value} of the whole installation")
         return caller
+
+    def _refused(self, request: Request) -> Author:
+        """Who made a call that is refused; anonymous without a token that counts."""
+        try:
+            return author(request, self._tokens.caller(bearer(request) or ""))
+        except StreamwardError:
+            address = client_address(request)
+            return Author(
+                subject=ANONYMOUS, role=ANONYMOUS, tenant_id=None, address=address, request_id=request_id(request)
+            )
+
+    def _path_of(self, request: Request) -> str:
+        """The path as it was declared."""
+        return str(getattr(request.scope.get("route"), "path", "none"))
 
     def _admit(self, request: Request, promise: Promise) -> Caller:
         return self.admit(bearer(request), promise)

@@ -16,7 +16,7 @@ from pathlib import Path
 from streamward.drills.blackout import report
 from streamward.drills.blackout.account import STOP, Account, Back, Camera, Later, Losses, judge
 from streamward.drills.blackout.witness import Witness, WorkerKey
-from streamward.drills.takeover.fleet import LISTENS, Fleet, FleetSpec
+from streamward.drills.takeover.fleet import Fleet, FleetSpec
 from streamward.drills.takeover.sink import Sink, say
 from streamward.drills.takeover.stage import play
 from streamward.leases.fence import Verdict
@@ -119,7 +119,7 @@ class Drill:
             times.killed = times.sessions = self._clock.boot()
             await self._watch(times)
             times.started = self._clock.boot()
-        await asyncio.to_thread(self._fleet.control.said, LISTENS)
+        await asyncio.to_thread(self._fleet.control.wait_ready)
         times.served = self._clock.boot()
         self._sink.is_blind = False
         return before, times

@@ -12,7 +12,6 @@ from pathlib import Path
 from streamward.drills.roles import Role, call, minted
 from streamward.drills.scale.layout import Layout
 from streamward.drills.takeover.desk import Desk
-from streamward.drills.takeover.fleet import LISTENS
 from streamward.drills.takeover.runner import Runner, ended, send
 from streamward.drivers.key_pair import KeyPair, StoredIdentity
 from streamward.model.identity import Role as IdentityRole
@@ -20,6 +19,7 @@ from streamward.model.secret import Secret
 from streamward.protocol import codec
 from streamward.protocol.fields import ClearText
 from streamward.protocol.identities import RedeemCode
+from streamward.protocol.readiness import ControlReady, RunnerReady
 from streamward.settings import handed_on
 
 PER_WORKER = 40  # cameras; with the usual 12 there would be as many processes more, each with its own heartbeat
@@ -51,9 +51,11 @@ class Fleet:
         self.runners: dict[str, Runner] = {}
         self._folder = folder
         self._started = started
-        self.control = Role("control", folder=folder, environment=self._environment(), within=_preferred())
+        self.control = Role(
+            "control", ready=ControlReady, folder=folder, environment=self._environment(), within=_preferred()
+        )
         started.callback(ended, self.control)
-        (url,) = self.control.said(LISTENS)
+        url = self.control.wait_ready().url
         token = minted("token", "--admin", "drill", "--ttl", "24h", folder=folder, environment=self._environment())
         self.desk = Desk(self.control, url=url, token=token)
         for tenant in spec.layout.tenants:
@@ -75,7 +77,7 @@ class Fleet:
             RUNNER_DETECTOR="null",
             RUNNER_MAX_FPS=f"{self.spec.max_fps:g}",
         )
-        role = Role("runner", folder=self._folder, environment=environment, called=runner_id)
+        role = Role("runner", ready=RunnerReady, folder=self._folder, environment=environment, called=runner_id)
         self._started.callback(ended, role)
         self.runners[runner_id] = runner = Runner(runner_id, role, [role])
         return runner
@@ -98,6 +100,7 @@ class Fleet:
             "DATA": str(self.data),
             "HOST": "127.0.0.1",
             "PORT": "0",
+            "CORE_DUMPS": "true",  # so that a drill of any user can read /proc of what it starts
             "LEASE_TTL_S": f"{spec.ttl:g}",
             "LEASE_RENEW_INTERVAL_S": f"{spec.renew_every:g}",
             **({"DATABASE_URL": spec.database} if spec.database else {}),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from streamward.drills.roles import ENDED_WITHIN, SERVED_WITHIN, ProcessFailed
+from streamward.drills.roles import ANSWERED_WITHIN, ENDED_WITHIN, ProcessFailed
 from streamward.drills.scale import pages
 from streamward.drills.scale.account import Scrape, Window
 from streamward.drills.scale.fleet import SERVES, Fleet
@@ -121,7 +121,7 @@ class Meter:
 
     def _read(self, url: str) -> str:
         place = urlsplit(url)
-        connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=SERVED_WITHIN)
+        connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=ANSWERED_WITHIN)
         try:
             connection.request("GET", place.path, headers={"Authorization": f"Bearer {self._fleet.desk.token}"})
             answer = connection.getresponse()

@@ -19,13 +19,19 @@ from streamward.insight.rules import Rules
 from streamward.model.identity import Caller
 from streamward.model.ids import Incarnation, RunnerId
 from streamward.protocol import codec
-from streamward.protocol.leases import CamerasReleased, ReleaseAll
+from streamward.protocol.leases import CamerasReleased, ReleaseAll, ReleaseCamera
 from streamward.protocol.problem import Problem
 from streamward.protocol.runner_link import PATHS, REPLIES, Reply
 from streamward.runtime.bell import Bell
 from streamward.runtime.journal import Journal
 
-_RELEASE_ALL = "/v1/runners/release-all"
+# What runners send on other ways than the lease line.
+_PATHS: dict[type[Any], str] = {
+    **PATHS,
+    ReleaseAll: "/v1/runners/release-all",
+    ReleaseCamera: "/v1/leases/camera/release",
+}
+_REPLIES: dict[type[Any], type[Any]] = {**REPLIES, ReleaseAll: CamerasReleased, ReleaseCamera: CamerasReleased}
 
 
 class _StandingClock:
@@ -58,12 +64,10 @@ class AsgiEndpoint:
         self._tokens: dict[Caller, str] = {}
 
     def answer(self, caller: Caller, request: Any) -> Reply:
-        path = _RELEASE_ALL if isinstance(request, ReleaseAll) else PATHS[type(request)]
-        status, body = self._call(path, self._token(caller), codec.encode(request))
+        status, body = self._call(_PATHS[type(request)], self._token(caller), codec.encode(request))
         if status >= 400:
             return msgspec.json.decode(body, type=Problem)
-        kind: type[Any] = CamerasReleased if isinstance(request, ReleaseAll) else REPLIES[type(request)]
-        reply: Reply = codec.decode(body, kind)
+        reply: Reply = codec.decode(body, _REPLIES[type(request)])
         return reply
 
     def _token(self, caller: Caller) -> str:

@@ -16,13 +16,14 @@ from streamward.drills.simulation.control import VAULT, DirectEndpoint, Endpoint
 from streamward.drills.simulation.events import EPOCH, HostClock
 from streamward.drills.simulation.world import Parts
 from streamward.drivers.memory import MemoryStore
-from streamward.leases.clock_guard import ClockGuard, ClockView
-from streamward.leases.fence import Stamp, Verdict, admit
+from streamward.leases.clock_guard import BLIND, ClockGuard, ClockView
+from streamward.leases.fence import StampedRecord, Verdict, admit
 from streamward.leases.handover import HandoverAsk, HandoversTold
 from streamward.leases.holder import Answer, Ask, Holder
 from streamward.leases.lease import Denied, Grant, Lease, Owner, SessionState
 from streamward.leases.policy import Terms
-from streamward.leases.store import Kept, Lapse, OpenClaim, Renewal, Renewed
+from streamward.leases.renewal_answers import RenewalAnswers
+from streamward.leases.store import Granted, Kept, Lapse, OpenClaim, Renewal, Renewed
 from streamward.model.camera import Camera
 from streamward.model.identity import Caller
 from streamward.model.ids import CameraId, Generation
@@ -48,10 +49,7 @@ class DeadlineFromAnswer(Holder):
         return None if claim is None else replace(claim, beyond_share=True)
 
     def receive(self, ask: Ask, answer: Answer | None, now: float) -> None:
-        if self._is_awaited(ask, now):
-            late = replace(ask, sent=now)
-            self._channels[ask.kind].under_way = late
-            super().receive(late, answer, now)
+        super().receive(replace(ask, sent=now), answer, now)
 
 
 class NoMargin(Holder):
@@ -72,8 +70,29 @@ class DeadlineAddsUp(Holder):
 class RevivesGivenBack(Holder):
     def receive(self, ask: Ask, answer: Answer | None, now: float) -> None:
         self._given_back.clear()
-        self._channels[ask.kind].under_way = ask  # takes answers that it had given up, and repeats
-        super().receive(ask, answer, min(now, self._gives_up_at(ask) - 1e-6))
+        self._channels[ask.kind].outstanding[ask.number] = ask  # takes answers that it had closed, and repeats
+        super().receive(ask, answer, now)
+
+
+class GivesUpAfterASecond(Holder):
+    """Without an echo, or the store would not extend what it cannot use."""
+
+    def receive(self, ask: Ask, answer: Answer | None, now: float) -> None:
+        super().receive(ask, answer if now - ask.sent < 1.0 else None, now)
+        self.answers.echo = None
+
+
+class ClaimsUnheardAnswers(RenewalAnswers):
+    def may_claim(self, now: float) -> bool:  # noqa: ARG002
+        return True
+
+
+class ClaimsUnheard(Holder):
+    """Claims also while it receives nothing: a grant that it does not know of is what shows some bugs of stores."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.answers = ClaimsUnheardAnswers(self.spec.renew_every)
 
 
 class ReleasesBeforeStopping(Holder):
@@ -85,8 +104,16 @@ class ReleasesBeforeStopping(Holder):
 
 
 class RenewsWithoutGeneration(Lease):
-    def renew(self, owner: Owner, generation: Generation, *, ttl: float, now: datetime) -> Lease | None:  # noqa: ARG002
-        return super().renew(owner, self.generation, ttl=ttl, now=now)
+    def renew(
+        self,
+        owner: Owner,
+        generation: Generation,  # noqa: ARG002
+        *,
+        ttl: float,
+        now: datetime,
+        echo: datetime | None = None,
+    ) -> Lease | Denied | None:
+        return super().renew(owner, self.generation, ttl=ttl, now=now, echo=echo)
 
 
 class ReleasesWithoutGeneration(Lease):
@@ -97,18 +124,23 @@ class ReleasesWithoutGeneration(Lease):
         *,
         made_until: datetime | None,
         now: datetime,
+        clock: ClockView,
     ) -> Lease | None:
-        return super().release(owner, None, made_until=made_until, now=now)
+        return super().release(owner, None, made_until=made_until, now=now, clock=clock)
 
 
 class ExpiresEarly(Lease):
-    def acquire(self, owner: Owner, terms: Terms, *, now: datetime, clock: ClockView) -> Lease | Denied:
-        taken = super().acquire(owner, terms, now=now, clock=clock)
+    def acquire(
+        self, owner: Owner, terms: Terms, *, now: datetime, clock: ClockView, echo: datetime | None = None
+    ) -> Lease | Denied:
+        taken = super().acquire(owner, terms, now=now, clock=clock, echo=echo)
         return taken if isinstance(taken, Denied) else _shortened(taken)
 
-    def renew(self, owner: Owner, generation: Generation, *, ttl: float, now: datetime) -> Lease | None:
-        renewed = super().renew(owner, generation, ttl=ttl, now=now)
-        return renewed and _shortened(renewed)
+    def renew(
+        self, owner: Owner, generation: Generation, *, ttl: float, now: datetime, echo: datetime | None = None
+    ) -> Lease | Denied | None:
+        renewed = super().renew(owner, generation, ttl=ttl, now=now, echo=echo)
+        return _shortened(renewed) if isinstance(renewed, Lease) else renewed
 
 
 def _shortened(lease: Lease) -> Lease:
@@ -116,14 +148,42 @@ def _shortened(lease: Lease) -> Lease:
 
 
 class KeepsGeneration(Lease):
-    def acquire(self, owner: Owner, terms: Terms, *, now: datetime, clock: ClockView) -> Lease | Denied:
-        taken = super().acquire(owner, terms, now=now, clock=clock)
+    def acquire(
+        self, owner: Owner, terms: Terms, *, now: datetime, clock: ClockView, echo: datetime | None = None
+    ) -> Lease | Denied:
+        taken = super().acquire(owner, terms, now=now, clock=clock, echo=echo)
         return taken if isinstance(taken, Denied) else replace(taken, generation=max(self.generation, Generation(1)))
 
 
+class KeepsWithdrawn(Lease):
+    def withdrawn(self, now: datetime) -> Lease:  # noqa: ARG002
+        return self
+
+
+class FreesWithdrawn(Lease):
+    def withdrawn(self, now: datetime) -> Lease:
+        ended = super().withdrawn(now)
+        return replace(ended, owner=None, state=SessionState.PENDING)
+
+
+class ExtendsWithoutAnswers(Lease):
+    def renew(
+        self,
+        owner: Owner,
+        generation: Generation,
+        *,
+        ttl: float,
+        now: datetime,
+        echo: datetime | None = None,  # noqa: ARG002
+    ) -> Lease | Denied | None:
+        return super().renew(owner, generation, ttl=ttl, now=now)
+
+
 class NoFloor(Lease):
-    def acquire(self, owner: Owner, terms: Terms, *, now: datetime, clock: ClockView) -> Lease | Denied:
-        taken = super().acquire(owner, terms, now=now, clock=clock)
+    def acquire(
+        self, owner: Owner, terms: Terms, *, now: datetime, clock: ClockView, echo: datetime | None = None
+    ) -> Lease | Denied:
+        taken = super().acquire(owner, terms, now=now, clock=clock, echo=echo)
         if isinstance(taken, Denied) or taken.generation == self.generation:
             return taken
         return replace(taken, granted_at=now)
@@ -142,7 +202,14 @@ class PlantedStore(MemoryStore):
             self._db.leases[camera.camera_id] = self.lease_type(**values)
 
 
-class EchoingStore(PlantedStore):
+class GrantsLateClaims(MemoryStore):
+    """Grants also what was long on its way: grants that nobody waits for are what shows some bugs of stores."""
+
+    async def acquire_free(self, claim: OpenClaim) -> Granted | Denied:
+        return await super().acquire_free(replace(claim, echo=None))
+
+
+class EchoingStore(GrantsLateClaims, PlantedStore):
     """Answers a renewal with the generation that was asked for."""
 
     lease_type = RenewsWithoutGeneration
@@ -188,7 +255,7 @@ class EndsTheRunner(MemoryStore):
         now = self._db.now()
         for lease in list(self._db.leases.values()):
             if lease.owner is not None and lease.owner.runner_id == owner.runner_id:
-                self._free(lease.freed(now=now, not_before=lease.expires_at), now)
+                self._free(lease.freed(now=now, clock=BLIND), now)
         return released
 
 
@@ -211,11 +278,11 @@ class RevokesOnSilence(MemoryStore):
         silent = {runner.incarnation for runner in self._db.runners.values() if not runner.is_healthy(now)}
         for lease in list(self._db.leases.values()):
             if lease.owner is not None and lease.owner.incarnation in silent:
-                self._free(lease.freed(now=now, not_before=lease.expires_at), now)
+                self._free(lease.freed(now=now, clock=BLIND), now)
         return await super().lapse()
 
 
-class ChecksThenActs(MemoryStore):
+class ChecksThenActs(GrantsLateClaims):
     """Decides on rows that it read up to two seconds ago."""
 
     _read_at = -1e9
@@ -279,7 +346,7 @@ class TakesFromTheOwner(MemoryStore):
         for camera, _ in told.watch:
             lease = self._db.leases[camera.camera_id]
             if camera.camera_id in ask.shown:
-                self._free(lease.freed(now=now, not_before=lease.expires_at), now)
+                self._free(lease.freed(now=now, clock=BLIND), now)
         return told
 
 
@@ -299,20 +366,28 @@ class AnswersKept(LeaseService):
         )
 
 
-def compares_text(stamp: Stamp, grants: Mapping[Generation, Grant], *, now: datetime) -> Verdict:
+def compares_text(record: StampedRecord, grants: Mapping[Generation, Grant], *, now: datetime) -> Verdict:
     newest = max(grants, key=str, default=Generation(0))
-    if str(stamp.generation) >= str(newest):
+    if str(record.generation) >= str(newest):
         return Verdict.LIVE
-    return admit(stamp, grants, now=now)
+    return admit(record, grants, now=now)
 
 
-def accepts_all_late(stamp: Stamp, grants: Mapping[Generation, Grant], *, now: datetime) -> Verdict:
-    verdict = admit(stamp, grants, now=now)
+def accepts_all_late(record: StampedRecord, grants: Mapping[Generation, Grant], *, now: datetime) -> Verdict:
+    verdict = admit(record, grants, now=now)
     return Verdict.LATE if verdict is Verdict.REFUSED else verdict
 
 
-def trusts_the_future(stamp: Stamp, *, now: datetime) -> datetime:  # noqa: ARG001
-    return stamp.made_at
+def ignores_made_until(record: StampedRecord, grants: Mapping[Generation, Grant], *, now: datetime) -> Verdict:
+    return admit(record, {number: replace(each, made_until=None) for number, each in grants.items()}, now=now)
+
+
+def ignores_the_interval(made_at: datetime, grant: Grant, *, now: datetime) -> datetime:  # noqa: ARG001
+    return min(made_at, now)
+
+
+def trusts_the_future(made_at: datetime, grant: Grant, *, now: datetime) -> datetime:  # noqa: ARG001
+    return made_at
 
 
 def _leases(kind: type[Lease]) -> Parts:
@@ -343,13 +418,19 @@ BUGS: dict[str, Bug] = {
     ),
     "wall-clock": Bug("deadlines are kept on the wall clock", Parts(read_clock=_by_wall)),
     "monotonic-clock": Bug("deadlines stand still while the host sleeps", Parts(read_clock=HostClock.monotonic)),
-    "renew-without-generation": Bug("a renewal does not name its generation", Parts(store=EchoingStore)),
+    "renew-without-generation": Bug(
+        "a renewal does not name its generation", Parts(store=EchoingStore, holder=ClaimsUnheard)
+    ),
     "release-without-generation": Bug("a release does not name its generation", _leases(ReleasesWithoutGeneration)),
     "inherited-incarnation": Bug("a new process inherits its forerunner's leases", Parts(store=InheritsLeases)),
     "expires-early": Bug("a lease expires two seconds early", _leases(ExpiresEarly)),
     "generation-kept": Bug("a new owner gets the old generation", _leases(KeepsGeneration)),
     "generation-reset-on-delete": Bug("a camera made anew starts at generation 1", Parts(store=ForgetsGenerations)),
     "no-floor": Bug("a grant may be dated before its forerunner's last record", _leases(NoFloor)),
+    "withdrawn-grant-goes-on": Bug("a camera created again keeps its owner and grant", _leases(KeepsWithdrawn)),
+    "withdrawal-frees-at-once": Bug("a withdrawn camera is granted while its owner trusts", _leases(FreesWithdrawn)),
+    "extends-without-answers": Bug("a lease is extended whose owner receives nothing", _leases(ExtendsWithoutAnswers)),
+    "gives-up-after-a-second": Bug("an answer counts within one second only", Parts(holder=GivesUpAfterASecond)),
     "late-acquire-after-release-all": Bug(
         "giving everything back does not end the incarnation", Parts(store=EndsNothing)
     ),
@@ -366,5 +447,9 @@ BUGS: dict[str, Bug] = {
     "answers-kept": Bug("a lost lease is answered as kept", Parts(endpoint=_answers_kept)),
     "fence-compares-text": Bug("the fence compares generations as text", Parts(admit=compares_text)),
     "fence-accepts-all-late": Bug("the fence takes whatever an earlier owner made", Parts(admit=accepts_all_late)),
+    "fence-ignores-made-until": Bug(
+        "the fence takes what was stamped after the grant ended", Parts(admit=ignores_made_until)
+    ),
+    "fence-ignores-the-interval": Bug("the fence dates a record outside its grant", Parts(dated=ignores_the_interval)),
     "fence-trusts-the-future": Bug("the fence takes dates that lead its own clock", Parts(dated=trusts_the_future)),
 }

@@ -58,7 +58,7 @@ class DirectEndpoint:
                 return drive(self._service.acquire_free(caller, request))
             case wire.Heartbeat():
                 return drive(self._service.heartbeat(caller, request))
-            case wire.ReleaseCameras():
+            case wire.ReleaseCameras() | wire.ReleaseCamera():
                 return drive(self._service.release(caller, request))
             case wire.RegisterRunner():
                 return drive(self._service.register(caller, request))
@@ -125,6 +125,10 @@ class SimulatedControl:
         waiting, self._waiting = self._waiting, []
         for action in waiting:
             action()
+
+    @property
+    def is_running(self) -> bool:
+        return self.is_up and self._queue.now >= self._frozen_until
 
     def heal(self) -> None:
         """Runs, whatever was done to it."""

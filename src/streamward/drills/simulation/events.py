@@ -1,6 +1,7 @@
 """Simulated time: a queue of things to do, and clocks that run a little wrong."""
 
 import heapq
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -58,11 +59,16 @@ class DatabaseClock:
     queue: EventQueue
     rate: float
     shift: float = 0.0
-    last_step_at: float = field(default=-1e9)
+    steps: list[float] = field(default_factory=list)  # when it was set
 
     def wall(self) -> datetime:
         return EPOCH + timedelta(seconds=self.rate * self.queue.now + self.shift)
 
     def step(self, seconds: float) -> None:
         self.shift += seconds
-        self.last_step_at = self.queue.now
+        self.steps.append(self.queue.now)
+
+    @property
+    def last_step_at(self) -> float:
+        """When it was last set."""
+        return self.steps[-1] if self.steps else -math.inf

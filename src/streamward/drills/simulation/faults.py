@@ -8,7 +8,7 @@ from typing import Any
 from streamward.drills.simulation.control import drive
 from streamward.drills.simulation.network import Weather
 from streamward.drills.simulation.script import Event, Fault
-from streamward.drills.simulation.world import World
+from streamward.drills.simulation.world import TENANTS, World
 from streamward.model.identity import SYSTEM
 from streamward.model.ids import RunnerId
 from streamward.model.register import Edit
@@ -36,11 +36,19 @@ def _cut(*, up: bool, down: bool) -> Callable[[World, Event], None]:
     def apply(world: World, event: Event) -> None:
         link = world.slots[_slot_of(world, event)].link
         link.up_cut, link.down_cut = link.up_cut or up, link.down_cut or down
+        world.queue.after(event.lasts, link.mend)
 
-        def mend() -> None:
-            link.up_cut = link.down_cut = False
+    return apply
 
-        world.queue.after(event.lasts, mend)
+
+def _slow(*, both_ways: bool) -> Callable[[World, Event], None]:
+    """Every answer of one runner takes 0 to 2 ttl longer; both ways: the half of that there and back."""
+
+    def apply(world: World, event: Event) -> None:
+        link = world.slots[_slot_of(world, event)].link
+        delay = 2 * world.policy.ttl * (event.target / 1000)
+        link.up_delay, link.down_delay = (delay / 2, delay / 2) if both_ways else (0.0, delay)
+        world.queue.after(2 * event.lasts, link.mend)
 
     return apply
 
@@ -120,16 +128,25 @@ def _set_flags(world: World, runner_id: RunnerId, *, cordoned: bool | None, drai
 
 def _camera_off(world: World, event: Event) -> None:
     camera = world.camera(event.target)
-    drive(world.operator.save_camera(replace(camera, enabled=False)))
-    world.queue.after(event.lasts, lambda: drive(world.operator.save_camera(camera)))
+    world.save(replace(camera, enabled=False))
+    world.queue.after(min(event.lasts, world.script.heals_at - world.queue.now), world.save, camera)
 
 
 def _camera_deleted(world: World, event: Event) -> None:
     camera = world.camera(event.target)
-    known = world.database.cameras.get(camera.camera_id)
-    if known is not None:
-        drive(world.operator.edit([Edit(before=known)], author=SYSTEM))
-    world.queue.after(event.lasts, lambda: drive(world.operator.save_camera(camera)))
+    world.delete(camera.camera_id)
+    world.queue.after(min(event.lasts, world.script.heals_at - world.queue.now), world.save, camera)
+
+
+def _camera_recreated(world: World, event: Event) -> None:
+    tenant_id = TENANTS[int(event.lasts * 1000) % len(TENANTS)]
+    camera = world.camera(event.target, tenant_id=tenant_id)
+    world.delete(camera.camera_id)
+    world.save(camera)
+
+
+def _plain_release(world: World, event: Event) -> None:
+    world.slots[_slot_of(world, event)].newest.release_plainly(event.target, thaws_after=min(event.lasts, 10.0))
 
 
 _APPLY: dict[Fault, Callable[[World, Event], None]] = {
@@ -153,4 +170,8 @@ _APPLY: dict[Fault, Callable[[World, Event], None]] = {
     Fault.DRAIN_HARD: _flag(drain=DrainMode.HARD),
     Fault.CAMERA_OFF: _camera_off,
     Fault.CAMERA_DELETED: _camera_deleted,
+    Fault.CAMERA_RECREATED: _camera_recreated,
+    Fault.PLAIN_RELEASE: _plain_release,
+    Fault.SLOW_ANSWERS: _slow(both_ways=False),
+    Fault.SLOW_LINK: _slow(both_ways=True),
 }

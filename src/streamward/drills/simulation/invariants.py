@@ -6,10 +6,16 @@
    to the fence.)
 3. Generations of a camera rise by one with each grant and are never granted twice, also over deletion.
 4. A grant never goes to an incarnation that gave everything back.
-5. After faults heal, every wanted camera is owned in time, as far as capacity allows; nobody starves.
+5. After faults heal, every wanted camera is owned in time, as far as capacity allows.
+6. Accepted records of two generations of a camera never share a moment, and lie in the order of the generations.
+7. Nothing is accepted that was made after its camera was withdrawn from its owner, as far as the owner can know the
+   database's time: clocks drift against each other since its last answer, and a step of the database's clock is not
+   known to it before the next one.
+8. A wanted camera is watched within 2 ttl + `WATCHED_WITHIN` while a runner is connected and free, whatever happened
+   before: neither an owner whose answers are slow nor a dead one keeps it for longer.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
@@ -17,9 +23,11 @@ from typing import Protocol
 from streamward.drills.simulation.process import RunnerProcess
 from streamward.drivers.memory import MemoryDatabase
 from streamward.leases import facts, fence
-from streamward.leases.fence import Stamp, Verdict
+from streamward.leases.fence import StampedRecord, Verdict
 from streamward.leases.lease import Grant, Lease
 from streamward.model.ids import CameraId, Generation, Incarnation, RunnerId
+
+WATCHED_WITHIN = 8.0  # seconds beside two ttls: drift, the share of others, a handover that was promised
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +45,13 @@ class Violation:
 class Admit(Protocol):
     """The fence, or one with a planted bug."""
 
-    def __call__(self, stamp: Stamp, grants: Mapping[Generation, Grant], *, now: datetime) -> Verdict: ...
+    def __call__(self, record: StampedRecord, grants: Mapping[Generation, Grant], *, now: datetime) -> Verdict: ...
 
 
 class Dated(Protocol):
     """The date of an accepted record, or one with a planted bug."""
 
-    def __call__(self, stamp: Stamp, *, now: datetime) -> datetime: ...
+    def __call__(self, made_at: datetime, grant: Grant, *, now: datetime) -> datetime: ...
 
 
 @dataclass(slots=True)
@@ -63,13 +71,25 @@ class Watcher:
     database: MemoryDatabase
     processes: Callable[[], Iterable[RunnerProcess]]
     now: Callable[[], float]
+    ttl: float
+    steps: Sequence[float]  # when the database's clock was set
+    stubborn: RunnerId | None = None  # goes on past its deadlines, so that its idea of the database's time drifts away
     admit: Admit = fence.admit
     dated: Dated = fence.dated
     violations: list[Violation] = field(default_factory=list)
     tally: Tally = field(default_factory=Tally)
     _newest: dict[CameraId, Generation] = field(default_factory=dict)
-    _accepted_until: dict[tuple[CameraId, Generation], datetime] = field(default_factory=dict)
+    _accepted: dict[CameraId, dict[Generation, tuple[datetime, datetime]]] = field(default_factory=dict)
+    _withdrawn: dict[tuple[CameraId, Generation], float] = field(default_factory=dict)
+    _able_since: dict[Incarnation, float] = field(default_factory=dict)
+    _dark_since: dict[CameraId, float] = field(default_factory=dict)
+    _left_behind: dict[CameraId, Generation] = field(default_factory=dict)  # newest grant whose owner is dead
     _ended: set[tuple[RunnerId, Incarnation]] = field(default_factory=set)
+
+    @property
+    def drift(self) -> float:
+        """By how much an owner's idea of the database's time may lag at the end of its lease."""
+        return 0.12 * self.ttl
 
     def observe(self, fact: object) -> None:
         """A journal sink."""
@@ -78,22 +98,80 @@ class Watcher:
         elif isinstance(fact, facts.IncarnationEnded):
             self._ended.add((fact.runner_id, fact.incarnation))
 
-    def store(self, stamp: Stamp) -> None:
-        """The sink: judges a record that arrived, as the batcher will."""
-        grants = self.database.grants.get(stamp.camera_id, {})
+    def store(self, record: StampedRecord, made: float) -> None:
+        """The sink: judges a record that arrived, as the batcher does; `made` is the true time of its frame."""
+        grants = self.database.grants.get(record.camera_id, {})
         now = self.database.now()
-        verdict = self.admit(stamp, grants, now=now)
+        verdict = self.admit(record, grants, now=now)
         if verdict is Verdict.REFUSED:
             self.tally.refused += 1
             return
         self.tally.live += verdict is Verdict.LIVE
         self.tally.late += verdict is Verdict.LATE
-        key = (stamp.camera_id, stamp.generation)
-        made_at = self.dated(stamp, now=now)
-        self._accepted_until[key] = max(made_at, self._accepted_until.get(key, made_at))
-        successor = grants.get(Generation(stamp.generation + 1))
+        made_at = self.dated(record.made_at, grants[record.generation], now=now)
+        successor = grants.get(Generation(record.generation + 1))
         if successor is not None and made_at >= successor.granted_at:
-            self._fail("accepted after the next grant", f"{stamp.camera_id} generation {stamp.generation}")
+            self._fail("accepted after the next grant", f"{record.camera_id} generation {record.generation}")
+        self._keep_apart(record, made_at)
+        withdrawn = self._withdrawn.get((record.camera_id, record.generation), made)
+        is_dated = record.owner.runner_id != self.stubborn
+        if (
+            is_dated
+            and made > withdrawn + self.drift
+            and not any(withdrawn < step + self.ttl < made + 2 * self.ttl for step in self.steps)
+        ):
+            self._fail("accepted after the withdrawal", f"{record.camera_id} generation {record.generation}")
+
+    def _keep_apart(self, record: StampedRecord, made_at: datetime) -> None:
+        accepted = self._accepted.setdefault(record.camera_id, {})
+        first, last = accepted.get(record.generation, (made_at, made_at))
+        accepted[record.generation] = (min(first, made_at), max(last, made_at))
+        for generation, (others_first, others_last) in accepted.items():
+            is_early = generation < record.generation and made_at <= others_last
+            is_late = generation > record.generation and made_at >= others_first
+            if is_early or is_late:
+                self._fail(
+                    "two generations share a moment",
+                    f"{record.camera_id} generations {record.generation} and {generation}",
+                )
+
+    def withdrawn(self, camera_id: CameraId) -> None:
+        """An operator took a camera from whoever has it."""
+        generation = self.database.leases[camera_id].generation
+        self._withdrawn.setdefault((camera_id, generation), self.now())
+
+    def look(self, able: Iterable[RunnerProcess]) -> None:
+        """Looks for cameras that stay dark although one runner was connected and free all the time.
+
+        The count starts again when the owner of a camera's newest grant is dead: its lease has to run out first.
+        """
+        now = self.now()
+        self._able_since = {
+            process.holder.owner.incarnation: self._able_since.get(process.holder.owner.incarnation, now)
+            for process in able
+        }
+        watched = {
+            camera_id
+            for process in self.processes()
+            if process.is_awake
+            for camera_id in process.holder.held(process.now())
+        }
+        self._dark_since = {
+            camera_id: self._dark_since.get(camera_id, now)
+            for camera_id, camera in self.database.cameras.items()
+            if camera.is_wanted and camera_id not in watched
+        }
+        living = {process.holder.owner for process in self.processes() if process.is_alive}
+        for camera_id in self._dark_since:
+            lease = self.database.leases[camera_id]
+            is_dead = lease.owner is not None and lease.owner not in living
+            if is_dead and self._left_behind.get(camera_id) != lease.generation:
+                self._left_behind[camera_id] = lease.generation
+                self._dark_since[camera_id] = now
+        able_since = min(self._able_since.values(), default=now)
+        for camera_id, dark_since in self._dark_since.items():
+            if now - max(dark_since, able_since) > 2 * self.ttl + WATCHED_WITHIN:
+                self._fail("not watched", f"{camera_id} since {dark_since:.1f} s, {self.database.leases[camera_id]}")
 
     def believes(self, process: RunnerProcess) -> None:
         """Checks a process's trust against the store, after an answer changed it."""
@@ -128,7 +206,7 @@ class Watcher:
         if (fact.runner_id, fact.incarnation) in self._ended:
             self._fail("grant to an ended incarnation", f"{camera_id} to {fact.incarnation}")
         grant = self.database.grants[camera_id][generation]
-        earlier = self._accepted_until.get((camera_id, Generation(generation - 1)))
+        _, earlier = self._accepted.get(camera_id, {}).get(Generation(generation - 1), (None, None))
         if earlier is not None and earlier >= grant.granted_at:
             self._fail("granted before an accepted record", f"{camera_id} generation {generation}")
         for process in self.processes():

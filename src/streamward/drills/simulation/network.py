@@ -24,6 +24,16 @@ class Link:
 
     up_cut: bool = False
     down_cut: bool = False
+    up_delay: float = 0.0  # seconds that each message takes besides
+    down_delay: float = 0.0
+
+    @property
+    def is_good(self) -> bool:
+        return not (self.up_cut or self.down_cut or self.up_delay or self.down_delay)
+
+    def mend(self) -> None:
+        self.up_cut = self.down_cut = False
+        self.up_delay = self.down_delay = 0.0
 
 
 class Network:
@@ -40,13 +50,13 @@ class Network:
         self.weather = Weather()
         self._era += 1
 
-    def send(self, cut: Callable[[], bool], deliver: Callable[..., None], *args: Any) -> None:
+    def send(self, cut: Callable[[], bool], deliver: Callable[..., None], *args: Any, delay: float = 0.0) -> None:
         """Sends one message over a way that may be cut when it leaves or when it arrives."""
         copies = 2 if self._rng.random() < self.weather.repeats else 1
         for _ in range(copies):
             if cut() or self._rng.random() < self.weather.loss:
                 continue
-            self._queue.after(self._delay(), self._arrive, self._era, cut, deliver, args)
+            self._queue.after(delay + self._delay(), self._arrive, self._era, cut, deliver, args)
 
     def _arrive(self, era: int, cut: Callable[[], bool], deliver: Callable[..., None], args: tuple[Any, ...]) -> None:
         if era == self._era and not cut():

@@ -8,11 +8,11 @@ from typing import Any
 
 from streamward.drills.simulation.events import EventQueue, HostClock
 from streamward.drills.simulation.network import Link, Network
-from streamward.leases.fence import Stamp
+from streamward.leases.fence import Stamp, StampedRecord
 from streamward.leases.handover import TALK_EVERY, TALK_OFTEN, Handing, Watching
 from streamward.leases.holder import Ask, AskKind, Holder, HolderState, room
 from streamward.model.identity import Caller, Role
-from streamward.model.ids import CameraId
+from streamward.model.ids import CameraId, SiteId, TenantId
 from streamward.model.runner import DrainMode
 from streamward.protocol import leases as wire
 from streamward.protocol.handovers import HandoverAnswers, asked, handing, watch
@@ -31,7 +31,7 @@ class Surroundings:
     rng: random.Random
     network: Network
     to_control: Callable[[Caller, Any, Callable[[Reply], None]], None]
-    to_sink: Callable[[Stamp], None]
+    to_sink: Callable[[StampedRecord, float], None]  # with the true time at which its frame arrived
     watch: Callable[["RunnerProcess"], None]  # called whenever what the process believes may have changed
     is_draining: Callable[[], bool]  # anybody, softly
     exited: Callable[["RunnerProcess"], None]
@@ -73,6 +73,7 @@ class RunnerProcess:
         self._deferred: list[Callable[[], None]] = []
         self._polls_at = float("inf")
         self.watching = Watching()
+        self._whose: dict[tuple[CameraId, int], tuple[TenantId, SiteId]] = {}  # by camera and generation, as granted
         self._eyes = random.Random(holder.owner.incarnation)  # noqa: S311 - repeatable on purpose
         self.caller = Caller(subject=holder.owner.runner_id, role=Role.RUNNER, incarnation=holder.owner.incarnation)
         self._poll()
@@ -80,6 +81,10 @@ class RunnerProcess:
         if around.hands_over:
             holder.handing = Handing()  # as the first talk would say
             around.queue.after(self._eyes.uniform(0.0, TALK_EVERY), self._talk)
+
+    @property
+    def is_awake(self) -> bool:
+        return self.is_alive and self._around.queue.now >= self._paused_until
 
     def now(self) -> float:
         """The time this process goes by."""
@@ -99,6 +104,24 @@ class RunnerProcess:
         self.holder.end()
         self._send(message, lambda _: None)
         self._exit()
+
+    def release_plainly(self, number: int, *, thaws_after: float) -> None:
+        """Releases one camera without a moment; frames that had arrived go on their way afterwards."""
+        now = self.now()
+        held = sorted(self.holder.held(now))
+        if not self.is_alive or self._around.queue.now < self._paused_until or not held:
+            return
+        camera_id = held[number % len(held)]
+        stamp = self.holder.stamp(camera_id, arrived=now, now=now)
+        lease = self.holder.held(now)[camera_id]
+        self.holder.drop(camera_id, now)
+        del self.holder.giving_back[camera_id]  # a plain release says no last moment
+        owner = self.holder.owner
+        message = wire.ReleaseCamera(runner_id=owner.runner_id, camera_uuid=camera_id, version=lease.generation)
+        self._send(message, lambda _: None)
+        if stamp is not None:
+            arrived = self._around.queue.now
+            self._around.queue.after(thaws_after, self._around.to_sink, self._record(stamp), arrived)
 
     def pause(self, seconds: float) -> None:
         """Stops being scheduled for a while; frames that had arrived go on their way afterwards."""
@@ -148,13 +171,19 @@ class RunnerProcess:
 
     def _send(self, message: Any, replied: Callable[[Reply], None]) -> None:
         def reply(message: Reply) -> None:
-            self._around.network.send(self._down_cut, replied, message)
+            self._around.network.send(self._down_cut, replied, message, delay=self.link.down_delay)
 
-        self._around.network.send(self._up_cut, self._around.to_control, self.caller, message, reply)
+        self._around.network.send(
+            self._up_cut, self._around.to_control, self.caller, message, reply, delay=self.link.up_delay
+        )
 
     def _answered(self, ask: Ask, reply: Reply) -> None:
         if not self.is_alive or self._when_awake(lambda: self._answered(ask, reply)):
             return
+        if isinstance(reply, wire.CamerasAcquired):
+            for each in reply.leases:
+                whose = TenantId(each.tenant_id), SiteId(each.site_id)
+                self._whose[CameraId(each.camera_uuid), each.version] = whose
         self.holder.receive(ask, answer(reply), self.now())
         if ask.kind is not AskKind.BEAT:
             self._around.watch(self)
@@ -198,18 +227,30 @@ class RunnerProcess:
             return
         now = self.now()
         for camera_id in self._cameras(now):
-            self._publish(camera_id, now)
+            self._publish(camera_id, now, self._around.queue.now)
 
     def _cameras(self, now: float) -> list[CameraId]:
         return self.holder.cameras(now) if isinstance(self.holder, Stubborn) else list(self.holder.held(now))
 
     def _publication(self, camera_id: CameraId, arrived: float) -> Callable[[], None]:
-        return lambda: self._publish(camera_id, arrived)
+        truly = self._around.queue.now
+        return lambda: self._publish(camera_id, arrived, truly)
 
-    def _publish(self, camera_id: CameraId, arrived: float) -> None:
+    def _publish(self, camera_id: CameraId, arrived: float, truly: float) -> None:
         stamp = self.holder.stamp(camera_id, arrived=arrived, now=self.now())
         if stamp is not None:
-            self._around.to_sink(stamp)
+            self._around.to_sink(self._record(stamp), truly)
+
+    def _record(self, stamp: Stamp) -> StampedRecord:
+        tenant_id, site_id = self._whose[stamp.camera_id, stamp.generation]
+        return StampedRecord(
+            camera_id=stamp.camera_id,
+            generation=stamp.generation,
+            owner=stamp.owner,
+            made_at=stamp.made_at,
+            tenant_id=tenant_id,
+            site_id=site_id,
+        )
 
     def _when_awake(self, action: Callable[[], None]) -> bool:
         """While paused, keeps the action for later and says so."""

@@ -35,6 +35,10 @@ class Fault(StrEnum):
     DRAIN_HARD = "drain-hard"
     CAMERA_OFF = "camera-off"
     CAMERA_DELETED = "camera-deleted"
+    CAMERA_RECREATED = "camera-recreated"  # deleted, and at once created again, perhaps for another tenant
+    PLAIN_RELEASE = "plain-release"  # an owner releases as a client of plain S0 does: without its last moment
+    SLOW_ANSWERS = "slow-answers"  # of one runner
+    SLOW_LINK = "slow-link"  # of one runner, both ways
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,5 +106,5 @@ def _log_uniform(rng: random.Random, low: float, high: float) -> float:
 
 
 def _step(rng: random.Random) -> float:
-    """How far a clock is set: beyond what counts as no step, up to an hour, either way."""
-    return rng.choice((-1, 1)) * rng.choice((3600.0, _log_uniform(rng, 1.5, 3600.0)))
+    """How far a clock is set: from what counts as no step up to an hour, either way."""
+    return rng.choice((-1, 1)) * rng.choice((3600.0, _log_uniform(rng, 0.05, 3.0), _log_uniform(rng, 1.5, 3600.0)))

@@ -9,23 +9,25 @@ from typing import Any
 from streamward.drills.simulation.control import ControlHost, Endpoint, SimulatedControl, direct, drive
 from streamward.drills.simulation.events import DatabaseClock, EventQueue, HostClock
 from streamward.drills.simulation.invariants import Admit, Dated, Tally, Violation, Watcher
-from streamward.drills.simulation.network import Link, Network
+from streamward.drills.simulation.network import Link, Network, Weather
 from streamward.drills.simulation.process import RunnerProcess, Stubborn, Surroundings
 from streamward.drills.simulation.script import Event, Script, draw
 from streamward.drivers.memory import MemoryDatabase, MemoryStore
 from streamward.leases import fence
-from streamward.leases.fence import Stamp
+from streamward.leases.fence import StampedRecord
 from streamward.leases.holder import Holder, HolderSpec
 from streamward.leases.policy import BY_NAME, Policy
 from streamward.model.camera import Camera, LeasePolicyName, Site
-from streamward.model.identity import Caller
+from streamward.model.identity import SYSTEM, Caller
 from streamward.model.ids import CameraId, Incarnation, RunnerId, SiteId, TenantId
+from streamward.model.register import Edit
 from streamward.model.runner import DrainMode, RunnerSpec
 from streamward.protocol.runner_link import Reply
 from streamward.runtime.bell import Bell
 from streamward.runtime.journal import Journal
 
-TENANT = TenantId("tenant")
+TENANTS = (TenantId("tenant"), TenantId("other"))
+LOOKS_EVERY = 2.0  # seconds between two looks for cameras that nobody watches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +92,9 @@ class World:
             self.database,
             processes=lambda: list(self.processes()),
             now=lambda: self.queue.now,
+            ttl=self.policy.ttl,
+            steps=self.database_clock.steps,
+            stubborn=None if self.script.stubborn is None else RunnerId(f"runner-{self.script.stubborn}"),
             admit=parts.admit,
             dated=parts.dated,
         )
@@ -109,6 +114,7 @@ class World:
             hands_over=parts.hands_over,
         )
         self.slots.extend(self._slot(number) for number in range(self.script.runners))
+        self.queue.after(LOOKS_EVERY, self._look)
 
     def run(self, apply: Callable[["World", Event], None]) -> Outcome:
         """Plays the script, heals, and looks whether everything came back."""
@@ -146,11 +152,25 @@ class World:
             slot.older.append(slot.newest)
         slot.newest = self._process(slot.runner_id, slot.link)
 
-    def camera(self, number: int) -> Camera:
+    def save(self, camera: Camera) -> None:
+        """An operator creates or changes a camera."""
+        known = self.database.cameras.get(camera.camera_id)
+        drive(self.operator.save_camera(camera))
+        if known is not None and camera.withdraws(known):
+            self.watcher.withdrawn(camera.camera_id)
+
+    def delete(self, camera_id: CameraId) -> None:
+        """An operator deletes a camera, if it is there."""
+        known = self.database.cameras.get(camera_id)
+        if known is not None:
+            drive(self.operator.edit([Edit(before=known)], author=SYSTEM))
+            self.watcher.withdrawn(camera_id)
+
+    def camera(self, number: int, *, tenant_id: TenantId = TENANTS[0]) -> Camera:
         camera_id = CameraId(f"cam-{number % self.script.cameras:02d}")
         return Camera(
             camera_id=camera_id,
-            tenant_id=TENANT,
+            tenant_id=tenant_id,
             site_id=SiteId(f"site-{number % 3}"),
             rtsp_url=f"rtsp://192.0.2.1/{camera_id}",
             updated_at=self.database.now(),
@@ -163,7 +183,7 @@ class World:
 
     def _add_cameras(self) -> None:
         for number in range(3):
-            site = Site(site_id=SiteId(f"site-{number}"), tenant_id=TENANT)
+            site = Site(site_id=SiteId(f"site-{number}"), tenant_id=TENANTS[0])
             drive(self.operator.save_site(site))
         for number in range(self.script.cameras):
             drive(self.operator.save_camera(self.camera(number)))
@@ -214,12 +234,12 @@ class World:
     def _to_control(self, caller: Caller, request: Any, reply: Callable[[Reply], None]) -> None:
         self.rng.choice(self.controls).receive(caller, request, reply)
 
-    def _to_sink(self, stamp: Stamp) -> None:
+    def _to_sink(self, record: StampedRecord, made: float) -> None:
         spooled = self.rng.random() < 0.1
         copies = 2 if self.rng.random() < 0.05 else 1
         for _ in range(copies):
             delay = self.rng.uniform(0.05, 40.0) if spooled else self.rng.uniform(0.001, 0.05)
-            self.queue.after(delay, self.watcher.store, stamp)
+            self.queue.after(delay, self.watcher.store, record, made)
 
     def _exited(self, process: RunnerProcess) -> None:
         """A supervisor starts a runner again when its newest process ended by itself."""
@@ -239,10 +259,11 @@ class World:
         for control in self.controls:
             control.heal()
         for slot in self.slots:
-            slot.link.up_cut = slot.link.down_cut = False
+            slot.link.mend()
             self._revive(slot)
         for number in range(self.script.cameras):
-            drive(self.operator.save_camera(replace(self.camera(number), enabled=True)))
+            known = self.database.cameras.get(self.camera(number).camera_id)
+            self.save(replace(known or self.camera(number), enabled=True))
         self.wake_runners()
 
     def _revive(self, slot: Slot) -> None:
@@ -261,6 +282,26 @@ class World:
         ttl = self.policy.ttl
         unsteady_at = max(self.database_clock.last_step_at, *(control.unsteady_at for control in self.controls))
         return max(self.queue.now + ttl + 2.0, unsteady_at + 2 * ttl + 2.0)
+
+    def _look(self) -> None:
+        """Looks for cameras that nobody watches although a runner could."""
+        is_steady = (
+            all(control.is_running for control in self.controls)
+            and self.network.weather == Weather()
+            and self.queue.now - self.database_clock.last_step_at > 2 * self.policy.ttl
+            and all(self.queue.now - control.unsteady_at > self.policy.ttl for control in self.controls)
+        )
+        able = [slot.newest for slot in self.slots if self._is_able(slot)] if is_steady else []
+        self.watcher.look(able)
+        self.queue.after(LOOKS_EVERY, self._look)
+
+    def _is_able(self, slot: Slot) -> bool:
+        """Whether a runner is connected, and free to take a camera more."""
+        if not slot.newest.is_awake or not slot.link.is_good:
+            return False
+        runner = self.database.runners.get(slot.runner_id)
+        used = self.database.slots_used(slot.newest.holder.owner)
+        return runner is None or (runner.takes_leases and used < runner.capacity)
 
     def _room(self) -> int:
         return self.script.capacity * len(self.slots)

@@ -111,6 +111,7 @@ class Ledger:
     status_delay: list[float] = field(default_factory=list)
     status_every: list[float] = field(default_factory=list)
     frame_age: list[float] = field(default_factory=list)  # of cameras that were well, as the Worker says
+    is_ending: bool = False  # the Worker was told to end: that its streams disconnect is no fault
     _cameras: dict[str, _Camera] = field(default_factory=dict)
     _ids: set[str] = field(default_factory=set)
     _seqs: set[int] = field(default_factory=set)
@@ -179,6 +180,8 @@ class Ledger:
         if report.last_frame_age_s is not None and camera.is_well(now):
             self.frame_age.append(report.last_frame_age_s)
         is_streaming = report.state is StreamState.STREAMING and report.substate is None
+        if self.is_ending and report.state is StreamState.DISCONNECTED:
+            return
         if not is_streaming:
             self._noticed(report.camera_uuid, report.error_code or report.state, now)
         elif not camera.is_streaming:

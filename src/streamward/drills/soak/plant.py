@@ -10,8 +10,10 @@ from typing import Any
 
 from streamward.drills.roles import Recorder, Role, call, minted
 from streamward.drills.soak.marked import DETECTOR, HEIGHT, SLOW_DETECTOR, WIDTH
+from streamward.protocol.readiness import ControlReady, NvrReady, WorkerReady
 from streamward.runtime import private_file
 from streamward.settings import handed_on
+from streamward.up.ready_pipe import R
 
 EX_DETECT, EX_STATUS = "soak.detections.topic", "soak.status.topic"  # its own: nobody else's queues get anything
 GRACE = 10.0  # seconds in which the Worker has to drain
@@ -39,26 +41,27 @@ class Plant:
         self.runner_id = f"soak-{secrets.token_hex(4)}"
         self._spec = spec
         self._started = started
-        control = self._start("control")
-        nvr = self._start("nvr", *_nvr_args(spec.cameras))
-        (self._control,) = control.said(r"listens on +(\S+)\n")
+        control = self._start("control", ready=ControlReady)
+        nvr = self._start("nvr", *_nvr_args(spec.cameras), ready=NvrReady)
+        self._control = control.wait_ready().url
         self.recorder = Recorder(nvr)
         self._furnish()
 
-    def start_worker(self) -> Role:
+    def start_worker(self) -> Role[WorkerReady]:
         """The Worker, from a config of mode 0600."""
         path = self._spec.folder / "shard.json"
         private_file.replace(path, json.dumps(self._config()).encode())
-        return self._start("worker", "--config", str(path))
+        return self._start("worker", "--core-dumps", "--config", str(path), ready=WorkerReady)
 
-    def _start(self, name: str, *args: str) -> Role:
-        role = Role(name, *args, folder=self._spec.folder, environment=self._environment())
+    def _start(self, name: str, *args: str, ready: type[R]) -> Role[R]:
+        role = Role(name, *args, ready=ready, folder=self._spec.folder, environment=self._environment())
         self._started.callback(role.end)
         return role
 
     def _environment(self) -> dict[str, str]:
-        ours = {"DATA": str(self.data), "PORT": "0"} | ({"AMQP_URL": self._spec.amqp} if self._spec.amqp else {})
-        return handed_on(ours)
+        amqp = {"AMQP_URL": self._spec.amqp} if self._spec.amqp else {}
+        ours = {"DATA": str(self.data), "PORT": "0", "CORE_DUMPS": "true", "SOURCES_ALLOW": _HERE}
+        return handed_on(ours | amqp)
 
     def _config(self) -> dict[str, Any]:
         recorder = self.recorder
@@ -71,6 +74,7 @@ class Plant:
             "detector": SLOW_DETECTOR if self._spec.is_slow else DETECTOR,
             "max_fps": self._spec.max_fps,
             "grace_timeout_s": GRACE,
+            "source_limits": {"allow": [_HERE]},
             "amqp": amqp,
             "cp": {"base_url": self._control, "token": self._token("--runner", self.runner_id, "--ttl", _LONGEST)},
             "sources": [

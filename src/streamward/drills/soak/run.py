@@ -23,6 +23,7 @@ from streamward.model.secret import Secret
 from streamward.nvr.faults import Reencode
 from streamward.protocol import codec
 from streamward.protocol.events import DetectionEvent, DetectionsLost, StreamFailed
+from streamward.protocol.readiness import WorkerReady
 from streamward.protocol.streams import StreamReport
 from streamward.runtime.clock import SystemClock
 
@@ -105,13 +106,14 @@ class Soak:
                 await self._trouble(worker)
                 streaming = await self._all_well(worker)
                 await asyncio.sleep(self._spec.fault_every)  # what it takes up in the end is sampled while all is well
+            self._ledger.is_ending = True
             code, drained_in = await asyncio.to_thread(worker.end)
             await self._silent()
         return Ends(ready_after=ready_after, streaming=streaming, exit_code=code, drained_in=drained_in)
 
-    async def _ready(self, worker: Role) -> float | None:
+    async def _ready(self, worker: Role[WorkerReady]) -> float | None:
         """Seconds from its start until enough cameras stream; None: it took too long to wait for it."""
-        (address,) = await asyncio.to_thread(worker.said, r"state +(\S+)")
+        address = f"{(await asyncio.to_thread(worker.wait_ready)).url}/ready"
         while self._elapsed < STREAMING_WITHIN:
             self._alive(worker)
             if await asyncio.to_thread(_is_ready, address):
@@ -119,7 +121,7 @@ class Soak:
             await asyncio.sleep(0.1)
         return None
 
-    async def _trouble(self, worker: Role) -> None:
+    async def _trouble(self, worker: Role[WorkerReady]) -> None:
         """A fault every so often, each kind in turn, until the time is over; now and then none, to compare with."""
         began = self._clock.boot()
         for number, trial in enumerate(itertools.cycle(TRIALS)):
@@ -142,7 +144,7 @@ class Soak:
         self._ledger.cleared(trouble, self._clock.boot())
         self._told(trouble)
 
-    async def _next(self, worker: Role) -> str:
+    async def _next(self, worker: Role[WorkerReady]) -> str:
         """Whose turn it is: the camera that is well and had the fewest faults."""
         names = self._recorder.cameras
         last = self._clock.boot() + STREAMING_WITHIN
@@ -154,7 +156,7 @@ class Soak:
         had = [name for each in self._ledger.troubles if len(each.cameras) == 1 for name in each.cameras]
         return min(well, key=lambda name: (had.count(name), names.index(name)))
 
-    async def _all_well(self, worker: Role) -> int:
+    async def _all_well(self, worker: Role[WorkerReady]) -> int:
         """Waits until every camera streams, for as long as it may take; how many do."""
         last = self._clock.boot() + STREAMING_WITHIN
         while len(well := self._ledger.well(self._clock.boot())) < self._spec.cameras and self._clock.boot() < last:
@@ -208,7 +210,7 @@ class Soak:
                     self._ledger.sent(name, frames)
             await asyncio.sleep(_ASK_EVERY)
 
-    async def _sample(self, worker: Role) -> None:
+    async def _sample(self, worker: Role[WorkerReady]) -> None:
         while True:
             self._alive(worker)
             self._ledger.samples.append(_measured(worker.process.pid, self._clock.boot()))
@@ -229,7 +231,7 @@ class Soak:
             told = report.line(trouble, elapsed=self._elapsed, events=sum(self._ledger.events.values()))
             print(told, file=sys.stderr, flush=True)  # noqa: T201
 
-    def _alive(self, worker: Role) -> None:
+    def _alive(self, worker: Role[WorkerReady]) -> None:
         if worker.process.poll() is not None:
             raise ProcessFailed(worker.name, worker.trouble)
 

@@ -10,6 +10,7 @@ from streamward.drills.roles import ENDED_WITHIN, ProcessFailed, Role, call
 from streamward.protocol import codec
 from streamward.protocol.fields import LARGEST_PAGE
 from streamward.protocol.lease_listing import LeaseDetails, LeasePage
+from streamward.protocol.readiness import ControlReady
 from streamward.protocol.runners import RunnerList
 from streamward.protocol.sites import SiteBudget
 
@@ -17,7 +18,7 @@ from streamward.protocol.sites import SiteBudget
 class Desk:
     """Calls to one control plane."""
 
-    def __init__(self, control: Role, *, url: str, token: str) -> None:
+    def __init__(self, control: Role[ControlReady], *, url: str, token: str) -> None:
         self.url = url
         self.token = token
         self.control = control

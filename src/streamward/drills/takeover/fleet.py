@@ -17,11 +17,12 @@ from streamward.drills.takeover.runner import Runner, ended, send, tree
 from streamward.drivers.bus.file import held
 from streamward.drivers.buses import FILE
 from streamward.model.runner import DrainMode
+from streamward.protocol.readiness import ControlReady, NvrReady, RunnerReady
 from streamward.settings import handed_on
+from streamward.up.ready_pipe import R
 
 SITE, TENANT = "drill-lab", "drill"
 MAX_FPS = 5.0  # frames of a camera that are looked at a second
-LISTENS = r"listens on +(\S+)\n"  # what a control plane says when it serves
 _HERE = "127.0.0.1"
 _SIZE = ("--width", "320", "--height", "192", "--scenes", "2")  # pictures are coded with a keyframe each second
 
@@ -72,8 +73,8 @@ class Fleet:
         self._host = _HERE if self._network is None else self._network.host
         self.control = self._control()
         started.callback(lambda: ended(self.control))  # the last of them, when no runner needs it any more
-        nvr = self._start("nvr", *_nvr_args(spec, self._host))
-        (url,) = self.control.said(LISTENS)
+        nvr = self._start("nvr", *_nvr_args(spec, self._host), ready=NvrReady)
+        url = self.control.wait_ready().url
         self.desk = Desk(self.control, url=url, token=self._minted("token", "--admin", "drill", "--ttl", "24h"))
         self.recorder = Recorder(nvr)
         self._furnish()
@@ -95,8 +96,10 @@ class Fleet:
             **({"AMQP_URL": self.bus_ways[runner_id].url} if runner_id in self.bus_ways else {}),
             **self.spec.runner,
         }
-        role = self._start("runner", of=runner_id, **ours)
+        role = self._start("runner", of=runner_id, ready=RunnerReady, **ours)
         runner = self.runners.setdefault(runner_id, Runner(runner_id, role))
+        if runner.role is not role:
+            runner.role.close()  # it is dead
         runner.role = role
         runner.starts.append(role)
 
@@ -166,11 +169,12 @@ class Fleet:
         assert self._network is not None, "runners have no namespaces"
         return self._network
 
-    def _start(self, name: str, *args: str, of: str | None = None, **ours: str) -> Role:
+    def _start(self, name: str, *args: str, ready: type[R], of: str | None = None, **ours: str) -> Role[R]:
         """A process, of one runner or of all."""
         role = Role(
             name,
             *args,
+            ready=ready,
             folder=self.spec.folder,
             environment=self._environment(**ours),
             called=f"{of}.{next(self._numbers)}" if of else name,
@@ -181,8 +185,9 @@ class Fleet:
             self._started.callback(self.set_weather, of, FAIR)  # one that is cut off would take long to end
         return role
 
-    def _control(self, *, called: str | None = None, **ours: str) -> Role:
-        return Role("control", folder=self.spec.folder, environment=self._environment(**ours), called=called)
+    def _control(self, *, called: str | None = None, **ours: str) -> Role[ControlReady]:
+        environment = self._environment(**ours)
+        return Role("control", ready=ControlReady, folder=self.spec.folder, environment=environment, called=called)
 
     def _environment(self, **more: str) -> dict[str, str]:
         spec = self.spec
@@ -190,6 +195,9 @@ class Fleet:
             "DATA": str(self.data),
             "HOST": self._host,
             "PORT": "0",
+            "CORE_DUMPS": "true",  # so that a drill of any user can read /proc of what it starts
+            "SOURCES_ALLOW": f"{self._host}/32",  # where the simulated cameras are
+            "RUNNER_SOURCE_ALLOW": f"{self._host}/32",
             "LEASE_TTL_S": f"{spec.ttl:g}",
             "LEASE_RENEW_INTERVAL_S": f"{spec.renew_every:g}",
             **({"DATABASE_URL": spec.database} if spec.database else {}),

@@ -14,9 +14,9 @@ from datetime import datetime
 from itertools import pairwise
 
 from streamward.leases import fence
-from streamward.leases.fence import Stamp, Verdict
+from streamward.leases.fence import StampedRecord, Verdict
 from streamward.leases.lease import Grant, Owner
-from streamward.model.ids import CameraId, Generation, Incarnation, RunnerId
+from streamward.model.ids import CameraId, Generation, Incarnation, RunnerId, SiteId, TenantId
 from streamward.model.status import StreamState
 from streamward.protocol.events import DetectionEvent
 from streamward.protocol.streams import StreamReport
@@ -69,10 +69,12 @@ class Ledger:
             self.repeated += 1
             return None
         self._ids.add(event.event_id)
-        stamp = Stamp(
+        stamp = StampedRecord(
             camera_id=CameraId(event.camera_uuid),
             generation=Generation(event.generation),
             owner=Owner(RunnerId(event.runner_id), Incarnation(event.incarnation)),
+            tenant_id=TenantId(event.tenant_id),
+            site_id=SiteId(event.site_id),
             made_at=event.ts,
         )
         verdict = fence.admit(stamp, self.grants(stamp.camera_id), now=at)
@@ -116,10 +118,11 @@ class Ledger:
             if earlier.camera_id == later.camera_id
         )
 
-    def _store(self, stamp: Stamp, verdict: Verdict, *, at: datetime, now: float) -> None:
+    def _store(self, stamp: StampedRecord, verdict: Verdict, *, at: datetime, now: float) -> None:
         if verdict is Verdict.REFUSED:
             return
-        term, moment = Term(stamp.camera_id, stamp.generation), fence.dated(stamp, now=at)
+        grant = self.grants(stamp.camera_id)[stamp.generation]
+        term, moment = Term(stamp.camera_id, stamp.generation), fence.dated(stamp.made_at, grant, now=at)
         self._accepted.setdefault(term, []).append(moment)
         if verdict is Verdict.LIVE:
             self._live.setdefault(term, []).append(moment)

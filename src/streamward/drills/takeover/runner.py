@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from streamward.drills.roles import Role
+from streamward.protocol.readiness import RunnerReady
 
 _STOPPED_WITHIN = 10.0  # seconds
 _STILL = "TtZX"  # states of a thread that does nothing: stopped, traced, dead
@@ -20,13 +21,13 @@ class Runner:
     """One that is there."""
 
     runner_id: str
-    role: Role
-    starts: list[Role] = field(default_factory=list)
+    role: Role[RunnerReady]
+    starts: list[Role[RunnerReady]] = field(default_factory=list)
 
     @property
     def is_loaded(self) -> bool:
         """Whether its present start has a Worker that waits."""
-        return any(line.get("event") == "worker.spawn" for line in self.role.lines())
+        return any(line.get("event") == "spare.started" for line in self.role.lines())
 
     @property
     def is_there(self) -> bool:
@@ -53,7 +54,7 @@ class Runner:
         send(signal.SIGCONT, tree(self.role.process.pid))
 
 
-def ended(role: Role) -> None:
+def ended(role: Role[Any]) -> None:
     """Ends a process, also one that stands still."""
     if role.process.poll() is None:
         send(signal.SIGCONT, tree(role.process.pid))

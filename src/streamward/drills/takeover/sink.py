@@ -19,7 +19,7 @@ from streamward.drivers.buses import open_bus
 from streamward.leases.fence import Verdict
 from streamward.leases.lease import Grant, Owner
 from streamward.model.bus import Binding, Bus, BusAway, Delivery, Queue
-from streamward.model.ids import CameraId, Generation, Incarnation, RunnerId
+from streamward.model.ids import CameraId, Generation, Incarnation, RunnerId, SiteId, TenantId
 from streamward.model.secret import Secret
 from streamward.protocol import codec
 from streamward.protocol.events import DETECTIONS, STATUS, DetectionEvent
@@ -182,7 +182,11 @@ class Sink:
                 camera_id=CameraId(camera),
                 generation=Generation(each.version),
                 owner=Owner(RunnerId(each.owner_id), Incarnation(each.incarnation)),
+                tenant_id=TenantId(each.tenant_id),
+                site_id=SiteId(each.site_id),
                 granted_at=each.granted_at,
+                ended_at=each.ended_at,
+                made_until=each.made_until,
             )
             for each in self._fleet.desk.lease(camera).grants
         ]

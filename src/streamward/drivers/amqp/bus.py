@@ -9,7 +9,7 @@ publish, and their acknowledgements would stand in the same line.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -23,27 +23,45 @@ from streamward.drivers.amqp.wire import limits, to_amqp
 from streamward.model.bus import Published, Queue, QueueRefused, Refused
 from streamward.model.message import Message, unfit
 
+RESTORE_EVERY = 1.0  # seconds
+_RETURNED = Refused("no queue wants it")
+
 T = TypeVar("T")
 
 
 class AmqpBus:
     """One process's way to a broker; connects when there is something to do."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: Broker, *, needed: Sequence[Queue] = ()) -> None:
+        """Queues that are `needed` are declared again when one of their messages is returned after others arrived."""
         self._broker = broker
         self._line = Line(broker, _furnish)
+        self._needed = needed
+        self._reached: set[str] = set()  # exchanges at which a message was accepted
+        self._restored_at = float("-inf")  # boot-time
 
     async def publish(self, message: Message) -> Published | Refused:
-        """Sends one message and waits for the broker's word; raises BusAway."""
+        """Sends one message and waits for the broker's word; raises BusAway.
+
+        An exchange or a binding that was deleted at the broker is declared again, and the message sent once more.
+        """
         if (reason := unfit(message)) is not None:
             return Refused(reason)
+        answer = await self._publish(message)
+        if answer == _RETURNED and await self._restore(message.exchange):
+            answer = await self._publish(message)
+        if answer == Published() and message.is_mandatory:
+            self._reached.add(message.exchange)
+        return answer
+
+    async def _publish(self, message: Message) -> Published | Refused:
         link = await self._line.linked()
         try:
             async with asyncio.timeout(self._line.patience.confirm):
                 exchange = await link.furniture.named(message.exchange)
                 await exchange.publish(to_amqp(message), message.routing_key, mandatory=message.is_mandatory)
         except PublishError:
-            return Refused("no queue wants it")
+            return _RETURNED
         except DeliveryError:
             return Refused("not confirmed")
         except ValueError:
@@ -74,6 +92,23 @@ class AmqpBus:
     async def close(self) -> None:
         """Ends the publisher's connection, not the consumers'; a later publish makes a new one."""
         await self._line.close()
+
+    async def _restore(self, exchange: str) -> bool:
+        """Declares the needed queues of an exchange, at most once a second; returns whether that was done.
+
+        Where nothing ever arrived the queues were never there, and this may be the wrong broker.
+        """
+        now = self._broker.clock.boot()
+        queues = [each for each in self._needed if any(binding.exchange == exchange for binding in each.bindings)]
+        if exchange not in self._reached or not queues or now - self._restored_at < RESTORE_EVERY:
+            return False
+        self._restored_at = now
+        try:
+            for queue in queues:
+                await self.declare(queue)
+        except QueueRefused:  # who publishes may not have the right: the control plane declares them too
+            return False
+        return True
 
     async def _aside(self, queue: str, ask: Callable[[AbstractChannel], Awaitable[T]]) -> T:
         """Asks about a queue on a channel of its own, which a broker closes when it says no."""

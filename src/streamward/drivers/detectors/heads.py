@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from streamward.model.detection import LONGEST_LABEL
 from streamward.vision.detections import Detections, overlaps
 from streamward.vision.detector import Size
 from streamward.vision.unusable import AnswerUnusable
@@ -23,7 +24,6 @@ from streamward.vision.unusable import AnswerUnusable
 LEAST_SURE = 0.4  # from which on a model is believed
 FLOOR = 0.1  # what it is less sure of is not even told to who asks for more
 MOST = 300  # things in one picture
-LONGEST_LABEL = 64  # characters
 STRIDES = (8, 16, 32)  # of faces
 _SAME = 0.5  # boxes of one class that overlap by more are one thing
 _SETTLED = 6  # numbers to a thing where nothing overlaps

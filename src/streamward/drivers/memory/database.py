@@ -1,7 +1,7 @@
 """What survives a control plane: the rows, and the database's own clock."""
 
 from collections import Counter
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Protocol
 
@@ -15,6 +15,7 @@ from streamward.leases.handover import Handover, HandoverStage
 from streamward.leases.lease import Grant, Lease, Owner
 from streamward.leases.login_talk import LoginKey
 from streamward.leases.logins import LoginRecord
+from streamward.leases.store import KeyKind
 from streamward.model.announcement import Announcement
 from streamward.model.camera import Camera, Site
 from streamward.model.identity import Identity, Invitation
@@ -22,7 +23,7 @@ from streamward.model.ids import CameraId, Generation, Incarnation, RunnerId, Si
 from streamward.model.register import AuditRow, Note, Repeated
 from streamward.model.runner import Runner
 from streamward.model.status import StreamStatus
-from streamward.model.tenant import Tenant
+from streamward.model.tenant import Tenant, TenantDeletion
 
 
 class WallClock(Protocol):
@@ -75,6 +76,9 @@ class MemoryDatabase:
     analyses: dict[BatchId, AnalysisRecord] = field(default_factory=dict)
     broadcasts: list[Broadcast] = field(default_factory=list)
     wishes: dict[TenantId, Wishes] = field(default_factory=dict)
+    deletions: dict[str, TenantDeletion] = field(default_factory=dict)  # by the tenant's internal id
+    has_batchers: list[datetime] = field(default_factory=list)  # when one was at work last; empty: never
+    keys: dict[KeyKind, str] = field(default_factory=dict)  # which the control planes share
     numbered: Counter[str] = field(default_factory=Counter)  # how many rows of each kind there ever were
 
     def now(self) -> datetime:
@@ -89,6 +93,15 @@ class MemoryDatabase:
         """Writes a manual change down."""
         told = {each.name: getattr(note, each.name) for each in fields(note)}
         self.audit.append(AuditRow(position=len(self.audit) + 1, at=self.now(), **told))
+
+    def put_lease(self, lease: Lease) -> None:
+        """Writes a lease; the end of its newest grant goes into the grant's row too."""
+        self.leases[lease.camera_id] = lease
+        grants = self.grants.get(lease.camera_id, {})
+        if lease.ended_at is not None and lease.generation in grants:
+            grants[lease.generation] = replace(
+                grants[lease.generation], ended_at=lease.ended_at, made_until=lease.made_until
+            )
 
     def heir(self, camera_id: CameraId) -> Owner | None:
         """Who may watch a camera that it does not hold."""

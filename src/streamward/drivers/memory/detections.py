@@ -9,7 +9,7 @@ from streamward.insight.batch import BatchId, Sealed
 from streamward.insight.records import BatchRecord, DetectionRecord, Recent
 from streamward.insight.store import Admitted, Closed, Loose, Made, Seen, Stored, Waiting, in_turn
 from streamward.leases import fence
-from streamward.leases.fence import Stamp, Verdict
+from streamward.leases.fence import StampedRecord, Verdict
 from streamward.leases.lease import Owner
 from streamward.model.ids import TenantId
 
@@ -36,9 +36,11 @@ class MemoryDetections:
         verdict = judged(seen, self._db, now)
         if verdict is Verdict.REFUSED:
             return None
+        grant = self._db.grants[seen.camera_id][seen.generation]
         record = DetectionRecord(
             detection_id=self._db.number("detection"),
-            seen=replace(seen, made_at=fence.dated(_stamp(seen), now=now)),
+            seen=replace(seen, made_at=fence.dated(seen.made_at, grant, now=now)),
+            stamped_at=seen.made_at,
             is_late=verdict is Verdict.LATE,
             stored_at=now,
             batch_id=None,
@@ -128,6 +130,10 @@ class MemoryRecords:
             None,
         )
 
+    async def batch_ids(self, prefix: str, *, scope: TenantId | None, limit: int) -> list[BatchId]:
+        batches = [each.batch for each in self._closed() if scope in (None, each.batch.tenant_id)]
+        return sorted(each.batch_id for each in batches if each.batch_id.startswith(prefix))[:limit]
+
     async def detections_of(self, batch_id: BatchId, *, scope: TenantId | None) -> list[DetectionRecord]:
         found = await self.find_batch(batch_id, scope=scope)
         return [] if found is None else [self._db.detections[each] for each in found.batch.detection_ids]
@@ -143,6 +149,13 @@ class MemoryRecords:
             self._forget(each.batch)
         return len(due)
 
+    async def size(self) -> int | None:
+        return None
+
+    async def age(self, *, batches: int) -> float | None:
+        oldest = list(self._db.batches.values())[:batches]
+        return (self._db.now() - oldest[-1].batch.closed_at).total_seconds() if oldest else None
+
     def _forget(self, batch: Sealed) -> None:
         del self._db.batches[batch.batch_id]
         self._db.reopened.discard(batch.batch_id)
@@ -157,7 +170,15 @@ class MemoryRecords:
 
 def judged(made: Made, database: MemoryDatabase, now: datetime) -> Verdict:
     """What the fence says."""
-    return fence.admit(_stamp(made), database.grants.get(made.camera_id, {}), now=now)
+    record = StampedRecord(
+        camera_id=made.camera_id,
+        generation=made.generation,
+        owner=Owner(made.runner_id, made.incarnation),
+        tenant_id=made.tenant_id,
+        site_id=made.site_id,
+        made_at=made.made_at,
+    )
+    return fence.admit(record, database.grants.get(made.camera_id, {}), now=now)
 
 
 def is_wanted(wanted: Recent, tenant_id: str, camera_id: str, number: int) -> bool:
@@ -166,11 +187,6 @@ def is_wanted(wanted: Recent, tenant_id: str, camera_id: str, number: int) -> bo
         and wanted.camera_id in (None, camera_id)
         and (wanted.before is None or number < wanted.before)
     )
-
-
-def _stamp(made: Made) -> Stamp:
-    owner = Owner(made.runner_id, made.incarnation)
-    return Stamp(camera_id=made.camera_id, generation=made.generation, owner=owner, made_at=made.made_at)
 
 
 def _stored(record: DetectionRecord, *, is_new: bool) -> Stored:

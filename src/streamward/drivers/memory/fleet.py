@@ -1,18 +1,19 @@
 """Runners and cameras in memory."""
 
+import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from streamward.drivers.memory.database import MemoryDatabase
+from streamward.leases.clock_guard import BLIND
 from streamward.leases.dialing import Bucket
 from streamward.leases.lease import DenialReason, Denied, Lease, Owner, SessionState
-from streamward.leases.policy import stamp_lead
 from streamward.leases.store import CameraFilter, SiteLoad
 from streamward.model.camera import Camera, Site
 from streamward.model.ids import CameraId, RunnerId, SiteId, TenantId
 from streamward.model.runner import AS_STARTED, DEFAULT_CAPACITY, DrainMode, Making, Runner, RunnerSpec
-from streamward.model.tenant import Tenant
+from streamward.model.tenant import Tenant, tenant_key
 from streamward.model.vault import Sealed
 from streamward.runtime.bell import Bell
 
@@ -42,17 +43,20 @@ class MemoryRunners:
         mine = self._db.held_by(owner)
         now = self._db.now()
         for lease in mine:
-            stamped = min(now + timedelta(seconds=stamp_lead(lease.ttl)), lease.expires_at)
-            self._db.leases[lease.camera_id] = lease.freed(now=now, not_before=stamped)
+            self._db.put_lease(lease.released_with_all(now=now, clock=BLIND))
             self._db.free_since[lease.camera_id] = now
         self._bell.ring()
         return tuple(lease.camera_id for lease in mine)
 
-    async def heartbeat(self, owner: Owner, making: Making = AS_STARTED) -> Runner | Denied:
+    async def heartbeat(
+        self, owner: Owner, making: Making = AS_STARTED, *, answer_delay: float | None = None
+    ) -> Runner | Denied:
         runner = self._db.runners.get(owner.runner_id)
         if runner is None or runner.incarnation != owner.incarnation:
             return Denied(DenialReason.INCARNATION_ENDED)
-        self._db.runners[owner.runner_id] = seen = replace(runner, last_seen_at=self._db.now(), making=making)
+        self._db.runners[owner.runner_id] = seen = replace(
+            runner, last_seen_at=self._db.now(), making=making, answer_delay=answer_delay
+        )
         return seen
 
     async def find_runner(self, runner_id: RunnerId) -> Runner | None:
@@ -107,6 +111,10 @@ class MemoryCameras:
         found = [await self.find_camera(camera_id, scope=scope) for camera_id in camera_ids]
         return [camera for camera in found if camera is not None]
 
+    async def find_named_cameras(self, names: Sequence[str], *, tenant_id: TenantId) -> list[Camera]:
+        wanted = set(names)
+        return [each for each in self._db.cameras.values() if each.tenant_id == tenant_id and each.name in wanted]
+
     async def save_camera(self, camera: Camera) -> None:
         put_camera(self._db, camera)
         self._bell.ring()
@@ -114,7 +122,13 @@ class MemoryCameras:
     async def save_site(self, site: Site) -> None:
         put_site(self._db, site)
         self._db.tenants.setdefault(
-            site.tenant_id, Tenant(tenant_id=site.tenant_id, updated_at=self._db.now(), revision=1)
+            site.tenant_id,
+            Tenant(
+                tenant_id=site.tenant_id,
+                tenant_key=tenant_key(secrets.token_hex(16)),
+                updated_at=self._db.now(),
+                revision=1,
+            ),
         )
 
     async def reseal(self, camera_id: CameraId, *, old: Sealed, new: Sealed) -> bool:
@@ -130,11 +144,13 @@ def put_camera(db: MemoryDatabase, camera: Camera) -> Camera:
     now = db.now()
     lease = db.leases.get(camera.camera_id, Lease(camera_id=camera.camera_id))
     if lease.state is SessionState.TERMINATED:
-        lease = replace(lease, state=SessionState.PENDING)
+        lease = replace(lease, state=SessionState.PENDING if lease.owner is None else SessionState.ACTIVE)
     known = db.cameras.get(camera.camera_id)
+    if known is not None and camera.withdraws(known):
+        lease = lease.withdrawn(now)
     saved = replace(camera, updated_at=now, revision=(known.revision if known else 0) + 1)
     db.cameras[camera.camera_id] = saved
-    db.leases[camera.camera_id] = lease
+    db.put_lease(lease)
     db.free_since.setdefault(camera.camera_id, now)
     return saved
 
@@ -161,6 +177,7 @@ def _registered(known: Runner | None, spec: RunnerSpec, now: datetime) -> Runner
             policy=spec.policy,
             capacity=known.capacity if spec.capacity is None else spec.capacity,
             last_seen_at=now,
+            answer_delay=None,
         )
     return Runner(
         runner_id=spec.runner_id,
@@ -182,5 +199,6 @@ def _fits(camera: Camera, wanted: CameraFilter) -> bool:
         and wanted.tenant_id in (None, camera.tenant_id)
         and wanted.site_id in (None, camera.site_id)
         and wanted.enabled in (None, camera.enabled)
+        and wanted.name in (None, camera.name)
         and (wanted.after is None or camera.camera_id > wanted.after)
     )

@@ -32,6 +32,7 @@ class MemoryHandovers(MemoryLeases):
             for lease in self._db.leases.values()
             if lease.owner is not None
             and lease.takes_slot
+            and lease.ended_at is None
             and lease.camera_id in self._db.cameras
             and self._db.cameras[lease.camera_id].is_wanted
             and _hands_over(self._db.runners[lease.owner.runner_id])

@@ -1,5 +1,6 @@
 """One-time codes and identities in memory; people's edits of them are made by `MemoryEdits`."""
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from streamward.drivers.memory.register import MemoryEdits, listed
@@ -23,6 +24,9 @@ class MemoryIdentities(MemoryEdits):
         found = self._db.invitations.get(invitation_id)
         return found if found is not None and scope in (None, found.tenant_id) else None
 
+    async def known_codes(self, code_hashes: Collection[str]) -> set[str]:
+        return {each.code_hash for each in self._db.invitations.values()}.intersection(code_hashes)
+
     async def redeem(self, redemption: Redemption) -> Identity | None:
         code = next((each for each in self._db.invitations.values() if each.code_hash == redemption.code_hash), None)
         if code is None:
@@ -44,6 +48,9 @@ class MemoryIdentities(MemoryEdits):
     async def find_identity(self, identity_id: str, *, scope: TenantId | None) -> Identity | None:
         found = self._db.identities.get(identity_id)
         return found if found is not None and scope in (None, found.tenant_id) else None
+
+    async def proving(self, identity_ids: Collection[str]) -> dict[str, Identity]:
+        return {each: self._db.identities[each] for each in identity_ids if each in self._db.identities}
 
     async def has_admin(self) -> bool:
         return any(

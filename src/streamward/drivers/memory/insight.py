@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from streamward.drivers.memory.database import MemoryDatabase
 from streamward.drivers.memory.detections import MemoryBatches, MemoryDetections, MemoryRecords, is_wanted
+from streamward.drivers.memory.tenant_deletions import MemoryPayloadDeletions
 from streamward.drivers.memory.zone_events import MemoryZoneEvents
 from streamward.insight.analysis import Analysis
 from streamward.insight.batch import BatchId
@@ -25,6 +26,9 @@ class MemoryRuleBook:
     async def rules(self) -> dict[TenantId, Rules]:
         return {each: self._db.wishes.get(each, Wishes()).applied(self._rules) for each in self._db.tenants}
 
+    async def tenant_keys(self) -> dict[TenantId, str]:
+        return {each.tenant_id: each.tenant_key for each in self._db.tenants.values()}
+
     async def find_wishes(self, tenant_id: TenantId, *, scope: TenantId | None) -> Wishes | None:
         is_there = tenant_id in self._db.tenants and scope in (None, tenant_id)
         return self._db.wishes.get(tenant_id, Wishes()) if is_there else None
@@ -43,12 +47,16 @@ class MemoryBroadcasts:
     def __init__(self, database: MemoryDatabase) -> None:
         self._db = database
 
-    async def append(self, tenant_id: TenantId, kind: str, bodies: Sequence[str]) -> None:
+    async def append(self, tenant_id: TenantId, kind: str, bodies: Sequence[str], *, tenant_key: str) -> bool:
+        known = self._db.tenants.get(tenant_id)
+        if bodies and (known is None or known.tenant_key != tenant_key):
+            return False
         now = self._db.now()
         self._db.broadcasts += [
             Broadcast(seq=self._db.number("broadcast"), tenant_id=tenant_id, kind=kind, body=body, at=now)
             for body in bodies
         ]
+        return True
 
     async def after(self, seq: int, *, scope: TenantId | None, limit: int) -> list[Broadcast]:
         told = [each for each in self._db.broadcasts if each.seq > seq and scope in (None, each.tenant_id)]
@@ -74,7 +82,8 @@ class MemoryAnalyses:
         self._db = database
 
     async def save(self, analysis: Analysis) -> bool:
-        if analysis.batch_id in self._db.analyses:
+        batch = self._db.batches.get(BatchId(analysis.batch_id))
+        if batch is None or batch.batch.tenant_id != analysis.tenant_id or analysis.batch_id in self._db.analyses:
             return False
         self._db.analyses[analysis.batch_id] = AnalysisRecord(
             position=self._db.number("analysis"), analysis=analysis, at=self._db.now()
@@ -106,6 +115,7 @@ class MemoryInsight:
         self.broadcasts = MemoryBroadcasts(database)
         self.analyses = MemoryAnalyses(database)
         self.zone_events = MemoryZoneEvents(database)
+        self.deletions = MemoryPayloadDeletions(database)
 
     async def open(self) -> None:
         """Nothing to open."""

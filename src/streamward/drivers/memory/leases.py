@@ -1,12 +1,13 @@
 """Leases in memory: `leases.lease` applied to a dictionary."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from streamward.drivers.memory.database import MemoryDatabase
 from streamward.leases import eligibility, placement
 from streamward.leases.clock_guard import ClockGuard, ClockView
-from streamward.leases.lease import DenialReason, Denied, Grant, Lease, Owner, SessionState
+from streamward.leases.lease import DenialReason, Denied, Grant, Lease, Owner, SessionState, echo_fits
 from streamward.leases.placement import FreeCamera, Slots
 from streamward.leases.policy import BY_NAME, Policies, Terms, applied
 from streamward.leases.store import (
@@ -54,14 +55,15 @@ class MemoryLeases:
         if denial := eligibility.mismatch(runner, camera):
             return denial
         lease = self._db.leases[claim.camera_id]
-        if lease.owner != claim.owner and (
+        if not lease.belongs_to(claim.owner) and (
             denial := eligibility.unfit(runner, slots_used=self._db.slots_used(claim.owner))
         ):
             return denial
-        taken = lease.acquire(claim.owner, self._terms(runner, camera, claim.ttl), now=now, clock=clock)
+        terms = self._terms(runner, camera, claim.ttl)
+        taken = lease.acquire(claim.owner, terms, now=now, clock=clock, echo=claim.echo)
         if isinstance(taken, Denied):
             return taken
-        changed = self._keep(taken)
+        changed = self._keep(taken, camera)
         return Granted(leases=((taken, camera),), at=now, changed=(camera.camera_id,) if changed else ())
 
     async def acquire_free(self, claim: OpenClaim) -> Granted | Denied:
@@ -72,7 +74,9 @@ class MemoryLeases:
         assert runner is not None
         if not runner.takes_leases:
             return Denied(DenialReason.RUNNER_CORDONED)
-        free = self._free_for(runner, now, clock)
+        if not echo_fits(claim.echo, ttl=self._policies[runner.policy].ttl, now=now):
+            return Denied(DenialReason.BUSY)
+        free = self._free_for(runner, claim, now, clock)
         mine = self._db.held_by(claim.owner)
         served = {self._db.cameras[lease.camera_id].site_id for lease in mine if lease.camera_id in self._db.cameras}
         room = min(claim.limit, runner.capacity - self._db.slots_used(claim.owner))
@@ -94,24 +98,27 @@ class MemoryLeases:
             return denial
         kept: list[Kept] = []
         lost: list[CameraId] = []
+        busy: list[CameraId] = []
         for named in renewal.leases:
-            renewed = self._renewed(renewal, named, now)
-            if renewed is None:
-                lost.append(named.camera_id)
-                continue
-            self._db.leases[named.camera_id] = renewed
-            kept.append(Kept(named.camera_id, renewed.generation, renewed.ttl))
+            match self._renewed(renewal, named, now):
+                case Lease() as renewed:
+                    self._db.leases[named.camera_id] = renewed
+                    kept.append(Kept(named.camera_id, renewed.generation, renewed.ttl))
+                case Denied():
+                    busy.append(named.camera_id)
+                case None:
+                    lost.append(named.camera_id)
         listed = {named.camera_id for named in renewal.leases}
         unlisted = [
             Named(lease.camera_id, lease.generation)
             for lease in self._db.held_by(renewal.owner)
             if lease.camera_id not in listed
         ]
-        return Renewed(at=now, kept=tuple(kept), lost=tuple(lost), busy=(), unlisted=tuple(unlisted))
+        return Renewed(at=now, kept=tuple(kept), lost=tuple(lost), busy=tuple(busy), unlisted=tuple(unlisted))
 
     async def release(self, owner: Owner, leases: Sequence[Named]) -> tuple[CameraId, ...]:
-        now, _ = self._look()
-        return tuple(named.camera_id for named in leases if self._release(owner, named, now))
+        now, clock = self._look()
+        return tuple(named.camera_id for named in leases if self._release(owner, named, now, clock))
 
     async def lapse(self) -> Lapse:
         asked = self._clock.boot()
@@ -144,7 +151,7 @@ class MemoryLeases:
         lease = self._db.leases.get(camera_id)
         if lease is None or lease.generation != generation or not lease.is_expired(now, clock):
             return False
-        self._free(lease.freed(now=now, not_before=lease.expires_at), now)
+        self._free(lease.freed(now=now, clock=clock), now)
         if note is not None:
             self._db.note(note)
         return True
@@ -179,7 +186,7 @@ class MemoryLeases:
         held = self._db.slots_used(Owner(runner.runner_id, runner.incarnation))
         return Slots(held=held, capacity=runner.capacity)
 
-    def _free_for(self, runner: Runner, now: datetime, clock: ClockView) -> list[FreeCamera]:
+    def _free_for(self, runner: Runner, claim: OpenClaim, now: datetime, clock: ClockView) -> list[FreeCamera]:
         return [
             FreeCamera(
                 camera_id=camera.camera_id, site_id=camera.site_id, free_since=self._db.free_since[camera.camera_id]
@@ -188,8 +195,13 @@ class MemoryLeases:
             if eligibility.mismatch(runner, camera) is None
             and self._db.leases[camera.camera_id].state in (SessionState.PENDING, SessionState.ORPHANED)
             and self._db.leases[camera.camera_id].is_open(now, clock)
+            and self._may_extend(self._db.leases[camera.camera_id], claim, now)
             and not self._is_reserved(camera.camera_id, runner, now)
         ]
+
+    def _may_extend(self, lease: Lease, claim: OpenClaim, now: datetime) -> bool:
+        """Whether it is another's, or its own and its owner receives answers."""
+        return not lease.belongs_to(claim.owner) or echo_fits(claim.echo, ttl=lease.ttl, now=now)
 
     def _is_reserved(self, camera_id: CameraId, runner: Runner, now: datetime) -> bool:
         handover, generation = self._db.handovers.get(camera_id), self._db.leases[camera_id].generation
@@ -203,10 +215,10 @@ class MemoryLeases:
         camera = self._db.cameras[camera_id]
         taken = self._db.leases[camera_id].acquire(owner, self._terms(runner, camera, None), now=now, clock=clock)
         assert isinstance(taken, Lease)
-        self._keep(taken)
+        self._keep(taken, camera)
         return taken, camera
 
-    def _keep(self, lease: Lease) -> bool:
+    def _keep(self, lease: Lease, camera: Camera) -> bool:
         """Stores a granted lease and, with a new generation, its grant; returns whether it is new."""
         is_new = lease.generation != self._db.leases[lease.camera_id].generation
         self._db.leases[lease.camera_id] = lease
@@ -216,21 +228,23 @@ class MemoryLeases:
                 camera_id=lease.camera_id,
                 generation=lease.generation,
                 owner=lease.owner,
+                tenant_id=camera.tenant_id,
+                site_id=camera.site_id,
                 granted_at=lease.granted_at,
             )
         return is_new
 
-    def _renewed(self, renewal: Renewal, named: Named, now: datetime) -> Lease | None:
+    def _renewed(self, renewal: Renewal, named: Named, now: datetime) -> Lease | Denied | None:
         lease = self._db.leases.get(named.camera_id)
         camera = self._db.cameras.get(named.camera_id)
         if lease is None or camera is None or not camera.is_wanted:
             return None
         generation = lease.generation if named.generation is None else named.generation
-        return lease.renew(renewal.owner, generation, ttl=renewal.ttl or lease.ttl, now=now)
+        return lease.renew(renewal.owner, generation, ttl=renewal.ttl or lease.ttl, now=now, echo=renewal.echo)
 
-    def _release(self, owner: Owner, named: Named, now: datetime) -> bool:
+    def _release(self, owner: Owner, named: Named, now: datetime, clock: ClockView) -> bool:
         lease = self._db.leases.get(named.camera_id)
-        freed = lease and lease.release(owner, named.generation, made_until=named.made_until, now=now)
+        freed = lease and lease.release(owner, named.generation, made_until=named.made_until, now=now, clock=clock)
         if freed is None:
             return False
         self._free(freed, now)
@@ -244,7 +258,7 @@ class MemoryLeases:
         return lease.camera_id
 
     def _free(self, lease: Lease, now: datetime) -> None:
-        self._db.leases[lease.camera_id] = lease
+        self._db.put_lease(lease)
         self._db.free_since[lease.camera_id] = now
         self._bell.ring()
 
@@ -261,7 +275,7 @@ class MemoryLeaseRecords:
     async def leases(self, wanted: LeaseFilter) -> list[PlacedLease]:
         found = [
             PlacedLease(
-                lease=self._db.leases[camera_id],
+                lease=self._of_tenant(camera),
                 tenant_id=camera.tenant_id,
                 site_id=camera.site_id,
                 status=self._db.statuses.get(camera_id),
@@ -270,6 +284,11 @@ class MemoryLeaseRecords:
             if wanted.after is None or camera_id > wanted.after
         ]
         return [each for each in found if _is_wanted(each, wanted)][: wanted.limit]
+
+    def _of_tenant(self, camera: Camera) -> Lease:
+        lease = self._db.leases[camera.camera_id]
+        grant = self._db.grants.get(camera.camera_id, {}).get(lease.generation)
+        return lease if grant is not None and grant.tenant_id == camera.tenant_id else replace(lease, owner=None)
 
     async def history(self, camera_id: CameraId, *, newest: int = EVERY) -> list[Grant]:
         return list(self._db.grants.get(camera_id, {}).values())[-newest:]

@@ -1,5 +1,8 @@
 """Objects in memory: the twin of the folder and of S3."""
 
+from collections.abc import Sequence
+
+from streamward.model.ids import TenantId
 from streamward.model.objects import ObjectKey, StoreAway
 
 
@@ -19,6 +22,17 @@ class MemoryObjects:
         """An object."""
         self._check()
         return self.kept.get(str(key))
+
+    async def names(self, tenant_id: TenantId, *, limit: int) -> list[str]:
+        """Some objects of a tenant."""
+        self._check()
+        return [key for key in self.kept if key.startswith(f"{tenant_id}/")][:limit]
+
+    async def delete(self, names: Sequence[str]) -> None:
+        """Deletes objects."""
+        self._check()
+        for name in names:
+            self.kept.pop(name, None)
 
     def url(self, key: ObjectKey) -> str:
         """Good for nobody else."""

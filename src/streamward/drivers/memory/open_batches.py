@@ -12,7 +12,7 @@ from datetime import datetime
 from streamward.drivers.batch_names import Names, fresh
 from streamward.insight import batch as rules
 from streamward.insight.batch import BatchId, CloseReason, Gathering, Lane, Limits, OpenBatch, Sealed, Sighting
-from streamward.insight.store import CLOSING_FOR, Addition, Placed
+from streamward.insight.store import ALERTED_FOR, CLOSING_FOR, Addition, Placed
 from streamward.model.ids import CameraId, TenantId
 
 
@@ -21,8 +21,8 @@ class _Open:
     camera_id: CameraId
     lane: Lane
     batch: OpenBatch
-    limits: Limits  # of the tenant when the last one came
-    due_at: datetime
+    window_ends_at: datetime  # both by the limits of the tenant when the last one came
+    idle_after: datetime
 
 
 @dataclass(slots=True)
@@ -39,6 +39,7 @@ class _Shelf:
     opened: dict[BatchId, _Open] = field(default_factory=dict)
     closing: dict[BatchId, _Closing] = field(default_factory=dict)
     places: dict[tuple[CameraId, int], BatchId] = field(default_factory=dict)  # of each detection in either of them
+    alerted: dict[str, tuple[int, datetime]] = field(default_factory=dict)  # detection and last offer, by track
 
     def gather(self, camera_id: CameraId, gathering: Gathering) -> None:
         """What is open of a camera from now on."""
@@ -50,6 +51,16 @@ class _Shelf:
         """It grows no more."""
         self.opened.pop(batch.batch_id, None)
         self.closing[batch.batch_id] = _Closing(batch, batch.closed_at)
+
+    def close(
+        self, tenant_id: TenantId, due: Sequence[tuple[datetime, BatchId]], reason: CloseReason, now: datetime
+    ) -> list[BatchId]:
+        """Seals open batches in this order."""
+        for _, batch_id in due:
+            held = self.opened[batch_id]
+            self.gather(held.camera_id, self.gatherings[held.camera_id].having(held.lane, None))
+            self.seal(_sealed(tenant_id, held.camera_id, held.batch, reason, now))
+        return [batch_id for _, batch_id in due]
 
     def sealed_of(self, camera_id: CameraId) -> list[BatchId]:
         """What is sealed and not forgotten, oldest first."""
@@ -110,19 +121,32 @@ class MemoryOpenBatches:
         shelf.seal(_sealed(tenant_id, camera_id, alone, CloseReason.FAST_PATH, now))
         return Placed(batch_ids=(name,), sealed=shelf.told([name], now))
 
-    async def seal_due(self, tenant_id: TenantId, *, now: datetime, limit: int) -> list[Sealed]:
+    async def claim_alerts(
+        self, tenant_id: TenantId, tracks: Sequence[tuple[str, int]], *, now: datetime
+    ) -> frozenset[int]:
+        """Of each track the first detection that was offered; the track that was offered longest ago comes first."""
+        alerted = self._shelf(tenant_id).alerted
+        while alerted and next(iter(alerted.values()))[1] + ALERTED_FOR <= now:
+            del alerted[next(iter(alerted))]
+        claimed: set[int] = set()
+        for track, detection_id in tracks:
+            first, _ = alerted.pop(track, (detection_id, now))
+            alerted[track] = (first, now)
+            claimed.update({first} & {detection_id})
+        return frozenset(claimed)
+
+    async def seal_due(self, tenant_id: TenantId, *, now: datetime, limit: int, is_check: bool) -> list[Sealed]:
         """Adopts what nobody closes, then seals what is due."""
         shelf = self._shelf(tenant_id)
         left = [(each.since, batch_id) for batch_id, each in shelf.closing.items() if each.since + CLOSING_FOR <= now]
         named = [batch_id for _, batch_id in heapq.nsmallest(limit, left)]
-        due = [(each.due_at, batch_id) for batch_id, each in shelf.opened.items() if each.due_at <= now]
-        for _, batch_id in heapq.nsmallest(limit - len(named), due):
-            held = shelf.opened[batch_id]
-            reason = held.batch.due(held.limits, now=now)
-            assert reason is not None
-            shelf.gather(held.camera_id, shelf.gatherings[held.camera_id].having(held.lane, None))
-            shelf.seal(_sealed(tenant_id, held.camera_id, held.batch, reason, now))
-            named.append(batch_id)
+        ended = [
+            (each.window_ends_at, batch_id) for batch_id, each in shelf.opened.items() if each.window_ends_at <= now
+        ]
+        named += shelf.close(tenant_id, heapq.nsmallest(limit - len(named), ended), CloseReason.WINDOW, now)
+        if is_check:
+            idle = [(each.idle_after, batch_id) for batch_id, each in shelf.opened.items() if each.idle_after < now]
+            named += shelf.close(tenant_id, heapq.nsmallest(limit - len(named), idle), CloseReason.IDLE, now)
         return list(shelf.told(named, now))
 
     async def forget(self, tenant_id: TenantId, batches: Sequence[Sealed]) -> None:
@@ -130,9 +154,13 @@ class MemoryOpenBatches:
         for batch in batches:
             self._shelf(tenant_id).forget(batch.batch_id)
 
-    async def next_due(self, tenant_id: TenantId) -> datetime | None:
-        """When the next is due, if nothing more comes."""
-        return min((held.due_at for held in self._shelf(tenant_id).opened.values()), default=None)
+    async def drop_tenant(self, tenant_id: TenantId) -> None:
+        """Forgets every batch of a tenant."""
+        self._shelves.pop(tenant_id, None)
+
+    async def next_window_end(self, tenant_id: TenantId) -> datetime | None:
+        """When the next window ends."""
+        return min((held.window_ends_at for held in self._shelf(tenant_id).opened.values()), default=None)
 
     async def began(self) -> str:
         """Another text for every new index."""
@@ -174,7 +202,9 @@ def _put(
     for lane in Lane:
         batch_now = step.gathering.on(lane)
         if batch_now is not None and batch_now.batch_id == step.batch_id:
-            shelf.opened[step.batch_id] = _Open(camera_id, lane, batch_now, limits, batch_now.due_at(limits))
+            shelf.opened[step.batch_id] = _Open(
+                camera_id, lane, batch_now, batch_now.window_ends_at(limits), batch_now.idle_after(limits)
+            )
     return step.batch_id, [batch.batch_id for batch, _ in step.sealed]
 
 
@@ -185,6 +215,7 @@ def _sealed(tenant_id: TenantId, camera_id: CameraId, batch: OpenBatch, reason: 
         camera_id=camera_id,
         detection_ids=batch.detection_ids,
         started_at=batch.started_at,
+        pipeline_start_time=batch.first_made_at,
         closed_at=now,
         reason=reason,
     )

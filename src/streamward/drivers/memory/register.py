@@ -22,16 +22,18 @@ from streamward.model.register import (
     Edit,
     Edited,
     Hindrance,
+    Note,
     NotEdited,
     Once,
     Page,
     Repeated,
     Thing,
     key_of,
+    name_clash,
     note,
 )
 from streamward.model.runner import Runner
-from streamward.model.tenant import Tenant
+from streamward.model.tenant import CLOCKS_APART, Tenant, TenantDeletion
 from streamward.runtime.bell import Bell
 
 _SAID_OF_RUNNERS = ("cordoned", "drain", "capacity", "make", "detector", "earlier_detector", "revision")
@@ -52,6 +54,9 @@ class MemoryEdits:
             Identity: database.identities,
         }
 
+    async def write_note(self, note: Note) -> None:
+        self._db.note(note)
+
     async def edit(
         self, edits: Sequence[Edit], *, author: Author, once: Once | None = None
     ) -> Edited | NotEdited | Repeated:
@@ -69,6 +74,9 @@ class MemoryEdits:
 
     def apply(self, edits: Sequence[Edit], *, author: Author) -> Edited | NotEdited:
         """Makes these edits, all or none, and writes them down."""
+        holders = {(each.tenant_id, each.name): each.camera_id for each in self._db.cameras.values() if each.name}
+        if (clash := name_clash(edits, holders)) is not None:
+            return NotEdited(clash, Hindrance.NAME_TAKEN)
         for edit in edits:
             if why := self._hindrance(edit):
                 return NotEdited(edit, why)
@@ -83,12 +91,18 @@ class MemoryEdits:
         if edit.before is None:
             if not self._has_place(edit.thing):
                 return Hindrance.NO_PLACE
+            if known is None and isinstance(edit.thing, Tenant) and self._is_held(edit.thing.tenant_id):
+                return Hindrance.DELETING
             return None if known is None else Hindrance.TAKEN
         if edit.after is None and self._is_needed(edit.before):
             return Hindrance.IN_USE
         if edit.moves and not self._has_place(edit.thing):
             return Hindrance.NO_PLACE
         return None if known is not None and _state(known) == _state(edit.before) else Hindrance.CHANGED
+
+    def _is_held(self, tenant_id: TenantId) -> bool:
+        deletions = self._db.deletions.values()
+        return any(each.tenant_id == tenant_id and each.finished_at is None for each in deletions)
 
     def _has_place(self, thing: Thing) -> bool:
         if isinstance(thing, Camera):
@@ -130,11 +144,20 @@ class MemoryEdits:
         del self._tables[type(thing)][key_of(thing)]
         if isinstance(thing, Camera):
             lease = self._db.leases[thing.camera_id]
-            self._db.leases[thing.camera_id] = replace(lease, state=SessionState.TERMINATED)
+            ended = lease.withdrawn(self._db.now())
+            self._db.put_lease(replace(ended, state=SessionState.TERMINATED))
+            self._db.statuses.pop(thing.camera_id, None)
         if isinstance(thing, Site):
             del self._db.buckets[thing.site_id]
         if isinstance(thing, Tenant):
             self._db.wishes.pop(thing.tenant_id, None)
+            now = self._db.now()
+            self._db.deletions[thing.tenant_key] = TenantDeletion(
+                tenant_key=thing.tenant_key,
+                tenant_id=thing.tenant_id,
+                requested_at=now,
+                tokens_after=now + timedelta(seconds=CLOCKS_APART),
+            )
 
     def _silence(self, runner_id: RunnerId) -> None:
         """Ends a runner's incarnation; its leases run out, for it may be at work still."""

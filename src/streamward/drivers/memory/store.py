@@ -10,7 +10,9 @@ from streamward.drivers.memory.leases import MemoryLeaseRecords
 from streamward.drivers.memory.logins import MemoryLogins
 from streamward.drivers.memory.register import MemoryRegister
 from streamward.drivers.memory.streams import MemoryDials, MemoryStatuses
+from streamward.drivers.memory.tenant_deletions import MemoryTenantDeletions
 from streamward.leases.policy import BY_NAME, Policies
+from streamward.leases.store import KeyKind
 from streamward.runtime.bell import Bell
 from streamward.runtime.clock import Clock
 
@@ -24,6 +26,7 @@ class MemoryStore(
     MemoryLogins,
     MemoryStatuses,
     MemoryRegister,
+    MemoryTenantDeletions,
     MemoryIdentities,
 ):
     """One control plane's way into a `MemoryDatabase`, which outlives it."""
@@ -40,6 +43,7 @@ class MemoryStore(
         MemoryLogins.__init__(self, database)
         MemoryStatuses.__init__(self, database)
         MemoryRegister.__init__(self, database)
+        MemoryTenantDeletions.__init__(self, database)
         MemoryIdentities.__init__(self, database, bell=bell)
 
     async def open(self) -> None:
@@ -47,6 +51,15 @@ class MemoryStore(
 
     async def close(self) -> None:
         """Nothing to close."""
+
+    async def agree_key(self, kind: KeyKind, key_id: str) -> str:
+        return self.database.keys.setdefault(kind, key_id)
+
+    async def find_key(self, kind: KeyKind) -> str | None:
+        return self.database.keys.get(kind)
+
+    async def record_key(self, kind: KeyKind, key_id: str) -> None:
+        self.database.keys[kind] = key_id
 
     async def ping(self) -> datetime:
         now, _ = self._look()

@@ -122,6 +122,9 @@ class MemoryStatuses:
         is_owner = lease is not None and lease.owner is not None and lease.owner.runner_id == report.runner_id
         if lease is None or not is_owner or report.generation not in (None, lease.generation):
             return False
+        camera, grant = self._db.cameras.get(report.camera_id), self._db.grants[report.camera_id].get(lease.generation)
+        if camera is None or grant is None or camera.tenant_id != grant.tenant_id:
+            return False
         streamed_at, streamed_generation = self._streamed(report.camera_id)
         if report.state is StreamState.STREAMING:
             streamed_at, streamed_generation = self._db.now(), lease.generation

@@ -8,6 +8,7 @@ from streamward.drivers.memory.detections import is_wanted, judged
 from streamward.insight.records import Recent
 from streamward.insight.store import in_turn
 from streamward.insight.zone_events import Crossed, Noted, ZoneEventRecord
+from streamward.leases import fence
 from streamward.leases.fence import Verdict
 from streamward.model.ids import TenantId
 
@@ -50,6 +51,7 @@ class MemoryZoneEvents:
         verdict = judged(crossed, self._db, now)
         if verdict is Verdict.REFUSED:
             return None
+        grant = self._db.grants[crossed.camera_id][crossed.generation]
         record = ZoneEventRecord(
             zone_event_id=self._db.number("zone event"),
             event_id=crossed.event_id,
@@ -58,7 +60,8 @@ class MemoryZoneEvents:
             site_id=crossed.site_id,
             camera_id=crossed.camera_id,
             generation=crossed.generation,
-            made_at=min(crossed.happened_at, now),
+            made_at=fence.dated(crossed.happened_at, grant, now=now),
+            stamped_at=crossed.made_at,
             stored_at=now,
             is_late=verdict is Verdict.LATE,
             kind=crossed.kind,

@@ -1,6 +1,6 @@
-"""Objects in a bucket of anything that speaks S3: one PUT or GET each, signed by ourselves.
+"""Objects in a bucket of anything that speaks S3: one PUT, GET or DELETE each, signed by ourselves.
 
-A library for this is a hundred megabytes and a second at each start of a Worker; two requests are what we need. The
+A library for this is a hundred megabytes and a second at each start of a Worker; four requests are what we need. The
 blocking client of the standard library works in a thread. Redirects are not followed: they would carry the signature
 elsewhere.
 """
@@ -8,16 +8,20 @@ elsewhere.
 import asyncio
 import re
 import ssl
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from urllib.parse import quote
+from xml.sax.saxutils import unescape
 
 from streamward.drivers.objects.signing import Request, Signer
+from streamward.model.ids import TenantId
 from streamward.model.objects import ObjectKey, StoreAway
 from streamward.model.secret import Secret
 
 _MOST_READ = 64 * 1024 * 1024  # bytes: nothing that we put is longer
+_KEY = re.compile(rb"<Key>([^<]{1,2048})</Key>")
+_DELETES_AT_ONCE = 8
 _CODE = re.compile(rb"<Code>([A-Za-z0-9]{1,64})</Code>")
 _PLAIN_PORT, _TLS_PORT = 80, 443
 
@@ -64,12 +68,35 @@ class S3Objects:
             raise StoreAway(self._place, _said(status, answer))
         return answer
 
+    async def names(self, tenant_id: TenantId, *, limit: int) -> list[str]:
+        """Lists what begins with the tenant's name; raises StoreAway."""
+        root = f"{self._bucket.prefix}/" if self._bucket.prefix else ""
+        query = {"list-type": "2", "max-keys": str(limit), "prefix": f"{root}{tenant_id}/"}
+        request = Request(method="GET", host=self._host, path=f"/{self._bucket.name}", query=query)
+        status, answer = await self._send(request)
+        if status != 200:
+            raise StoreAway(self._place, _said(status, answer))
+        return [unescape(found.decode()).removeprefix(root) for found in _KEY.findall(answer)]
+
+    async def delete(self, names: Sequence[str]) -> None:
+        """Deletes objects, some at a time; raises StoreAway."""
+        for start in range(0, len(names), _DELETES_AT_ONCE):
+            await asyncio.gather(*map(self._delete, names[start : start + _DELETES_AT_ONCE]))
+
     def url(self, key: ObjectKey) -> str:
         """As the tools of S3 call it."""
         return f"s3://{self._root}/{key}"
 
+    async def _delete(self, name: str) -> None:
+        request = Request(method="DELETE", host=self._host, path=f"/{self._root}/{name}")
+        status, answer = await self._send(request)
+        if status not in {200, 204, 404} or b"<Code>NoSuchBucket" in answer:
+            raise StoreAway(self._place, _said(status, answer))
+
     async def _ask(self, method: str, key: ObjectKey, content: bytes) -> tuple[int, bytes]:
-        request = Request(method=method, host=self._host, path=f"/{self._root}/{key}", content=content)
+        return await self._send(Request(method=method, host=self._host, path=f"/{self._root}/{key}", content=content))
+
+    async def _send(self, request: Request) -> tuple[int, bytes]:
         try:
             return await asyncio.to_thread(self._exchange, request)
         except (OSError, HTTPException) as error:
@@ -79,7 +106,7 @@ class S3Objects:
         connection = self._connection()
         try:
             headers = self._signer.headers(request, datetime.now(UTC))
-            connection.request(request.method, quote(request.path, safe="/~"), request.content, headers)
+            connection.request(request.method, request.target, request.content, headers)
             answer = connection.getresponse()
             return answer.status, answer.read(_MOST_READ)
         finally:

@@ -1,11 +1,12 @@
 """AWS Signature Version 4 for requests that fit into memory: values in, headers out.
 
-The signature covers method, path, host, time and the digest of the body, so that nobody on the way can change one of
-them, and a store that checks the digest never keeps half a body.
+The signature covers method, path, query, host, time and the digest of the body, so that nobody on the way can change
+one of them, and a store that checks the digest never keeps half a body.
 """
 
 import hmac
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
 from urllib.parse import quote
@@ -32,7 +33,8 @@ class Signer:
         signed = {"host": request.host, "x-amz-content-sha256": digest, "x-amz-date": instant}
         names = ";".join(signed)
         lines = [f"{name}:{value}\n" for name, value in signed.items()]
-        canonical = "\n".join([request.method, quote(request.path, safe="/~"), "", "".join(lines), names, digest])
+        path, _, query = request.target.partition("?")
+        canonical = "\n".join([request.method, path, query, "".join(lines), names, digest])
         text = "\n".join([_METHOD, instant, scope, sha256(canonical.encode()).hexdigest()])
         signature = hmac.new(self._key(scope), text.encode(), sha256).hexdigest()
         credential = f"{self.access_key.reveal()}/{scope}"
@@ -48,9 +50,18 @@ class Signer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is signed; S3 wants a path escaped once, and we send no query."""
+    """What is signed; S3 wants path and query escaped once, and the query in the order of its names."""
 
     method: str
     host: str  # with the port, unless it is the scheme's own
     path: str  # not escaped
+    query: Mapping[str, str] = field(default_factory=dict)  # not escaped
     content: bytes = b""
+
+    @property
+    def target(self) -> str:
+        """Path and query as they are signed and sent."""
+        query = "&".join(
+            f"{quote(name, safe='~')}={quote(value, safe='~')}" for name, value in sorted(self.query.items())
+        )
+        return quote(self.path, safe="/~") + (f"?{query}" if query else "")

@@ -1,5 +1,5 @@
 -- Puts detections where they belong, as `insight.batch.add` does: of one camera after the other.
--- ARGV 2…: of each camera its id, lane, window, idle, most, and how many; and of each detection its id, when it was
+-- ARGV 2…: of each camera its id, lane, window, idle, reach, most, and how many; and of each detection its id, when it was
 -- made, and a name for a batch that opens for it.
 
 local Camera = {}
@@ -24,20 +24,20 @@ function Camera:on(lane)
   end
   self.batches[lane] = false
   local id = redis.call('GET', self.keys[lane])
-  local times = id and redis.call('MGET', of(id, 'started_at'), of(id, 'last_activity'))
-  local started, last = times and micros(times[1]), times and micros(times[2])
-  if started and last then -- otherwise it expired, or was thrown out by a server that is short of memory
+  local times = id and redis.call('MGET', of(id, 'started_at'), of(id, 'first_made_at'), of(id, 'last_activity'))
+  local started, first, last = times and micros(times[1]), times and micros(times[2]), times and micros(times[3])
+  if started and first and last then -- otherwise it expired, or was thrown out by a server that is short of memory
     local count = redis.call('LLEN', of(id, 'detections'))
-    self.batches[lane] = { id = id, started = started, last = last, count = count, new = {} }
+    self.batches[lane] = { id = id, started = started, first = first, last = last, count = count, new = {} }
   end
   return self.batches[lane]
 end
 
--- Why a batch is over at that moment of the camera's time.
-function Camera:over_at(batch, moment)
-  if moment >= batch.started + self.limits.window then
+-- Why a batch must have been over when a detection was made.
+function Camera:ended_before(batch, made_at)
+  if made_at >= batch.first + self.limits.window then
     return 'window_timeout'
-  elseif moment >= batch.last + self.limits.idle then
+  elseif made_at > batch.last + self.limits.reach then
     return 'idle_timeout'
   end
 end
@@ -45,14 +45,14 @@ end
 function Camera:fit(batch, made_at)
   if not batch then
     return nil
-  elseif self:over_at(batch, made_at) then
+  elseif self:ended_before(batch, made_at) then
     return 'after'
   end
-  local is_near = batch.started - made_at < self.limits.idle and batch.last - made_at < self.limits.window
+  local is_near = batch.first - made_at <= self.limits.reach and batch.last - made_at < self.limits.window
   return is_near and 'joins' or 'before'
 end
 
--- Writes a lane's batch down, and when a timer is to close it. What does not change is refreshed before half of its
+-- Writes a lane's batch down, when its window ends and after which moment it is idle. What does not change is refreshed before half of its
 -- life is over, and always lives until its batch is due.
 function Camera:flush(lane)
   local batch = self.batches[lane]
@@ -60,18 +60,19 @@ function Camera:flush(lane)
     return
   end
   local lag = math.max(0, now - batch.last)
-  local window_at = batch.started + self.limits.window + lag
-  local due_at = math.min(window_at, batch.last + self.limits.idle + lag)
-  local needed = math.ceil((due_at - now) / 1e6) + CLOSING_TTL
+  local window_ends_at = batch.first + self.limits.window + lag
+  local closed_by = math.min(window_ends_at, batch.last + self.limits.reach + lag)
+  local needed = math.ceil((closed_by - now) / 1e6) + CLOSING_TTL
   local ttl = math.max(KEY_TTL, needed)
-  append(batch, window_at, ttl)
+  append(batch, ttl)
   if batch.is_moved or redis.call('TTL', self.keys[lane]) < math.max(KEY_TTL / 2, needed) then
     write(batch, self.id, ttl)
     redis.call('SET', self.keys[lane], batch.id, 'EX', ttl)
     self.kept_for = math.max(self.kept_for, ttl)
     self.is_refreshed = true
   end
-  redis.call('ZADD', due_key, due_at, batch.id)
+  redis.call('ZADD', window_key, window_ends_at, batch.id)
+  redis.call('ZADD', idle_key, batch.last + self.limits.idle + lag, batch.id)
   batch.new, batch.is_moved = {}, false
 end
 
@@ -91,14 +92,14 @@ function Camera:add(lane, id, made_at, name)
     return self:add('aside', id, made_at, name)
   end
   if batch and fit ~= 'joins' then
-    self:close(lane, self:over_at(batch, made_at) or 'out_of_order')
+    self:close(lane, self:ended_before(batch, made_at) or 'out_of_order')
   end
   if not batch or fit ~= 'joins' then
-    batch = { id = name, started = made_at, last = made_at, count = 0, new = {}, is_moved = true }
+    batch = { id = name, started = now, first = made_at, last = made_at, count = 0, new = {}, is_moved = true }
     self.batches[lane] = batch
   end
-  if made_at < batch.started then
-    batch.started, batch.is_moved = made_at, true
+  if made_at < batch.first then
+    batch.first, batch.is_moved = made_at, true
   end
   batch.last = math.max(batch.last, made_at)
   batch.count = batch.count + 1
@@ -161,13 +162,20 @@ end
 
 local answers, at, longest = {}, 2, KEY_TTL
 while at <= #ARGV do
-  local limits = { window = tonumber(ARGV[at + 2]), idle = tonumber(ARGV[at + 3]), most = tonumber(ARGV[at + 4]) }
-  local camera, count = camera_of(ARGV[at], limits), tonumber(ARGV[at + 5])
-  answers[#answers + 1] = add(camera, ARGV[at + 1], at + 6, count)
+  local limits = {
+    window = tonumber(ARGV[at + 2]),
+    idle = tonumber(ARGV[at + 3]),
+    reach = tonumber(ARGV[at + 4]),
+    most = tonumber(ARGV[at + 5]),
+  }
+  local camera, count = camera_of(ARGV[at], limits), tonumber(ARGV[at + 6])
+  answers[#answers + 1] = add(camera, ARGV[at + 1], at + 7, count)
   longest = math.max(longest, camera.kept_for)
-  at = at + 6 + count * 3
+  at = at + 7 + count * 3
 end
-if redis.call('EXISTS', due_key) == 1 then
-  keep(due_key, longest)
+for _, key in ipairs({ window_key, idle_key }) do
+  if redis.call('EXISTS', key) == 1 then
+    keep(key, longest)
+  end
 end
 return answers

@@ -1,10 +1,11 @@
 -- What all scripts share: where things are, and how a batch is read, written and sealed. Rules: insight/batch.py.
 -- Times are whole microseconds, which a double holds exactly; in keys that people read they are seconds.
--- KEYS 1: what is due. All other names follow from it, and have the same hash tag: all of a tenant is in one slot.
+-- KEYS 1: open batches by the end of their window. All other names follow from it, and have the same hash tag: all of a tenant is in one slot.
 -- ARGV 1: now.
 
-local due_key = KEYS[1]
-local tag = string.sub(due_key, 1, -(#'batches:due' + 1)) -- `{tenant}:`
+local window_key = KEYS[1]
+local tag = string.sub(window_key, 1, -(#'batches:window' + 1)) -- `{tenant}:`
+local idle_key = tag .. 'batches:idle'
 local sealed_key = tag .. 'batches:sealed'
 local prefix = tag .. 'batch:'
 local now = tonumber(ARGV[1])
@@ -13,7 +14,7 @@ local CLOSING_TTL = 300 -- seconds; S2-19
 local MANY = 1000 -- values in one command: the stack of Lua is short
 
 local PARTS = {
-  'camera_id', 'detections', 'started_at', 'last_activity', 'pipeline_start_time', 'window_at',
+  'camera_id', 'detections', 'started_at', 'last_activity', 'pipeline_start_time', 'first_made_at',
   'closing', 'closed_at', 'close_reason',
 }
 
@@ -83,13 +84,18 @@ end
 -- What whoever closes a sealed batch is told; nil: it is gone.
 local function record(id)
   local told = redis.call(
-    'MGET', of(id, 'camera_id'), of(id, 'started_at'), of(id, 'closed_at'), of(id, 'close_reason')
+    'MGET', of(id, 'camera_id'), of(id, 'started_at'), of(id, 'first_made_at'), of(id, 'closed_at'), of(id, 'close_reason')
   )
   local ids = redis.call('LRANGE', of(id, 'detections'), 0, -1)
-  if not (told[1] and told[2] and told[3] and told[4]) or #ids == 0 then
+  for part = 1, 5 do
+    if not told[part] then
+      return nil
+    end
+  end
+  if #ids == 0 then
     return nil
   end
-  return { id, told[1], told[2], told[3], told[4], ids }
+  return { id, told[1], told[2], told[3], told[4], told[5], ids }
 end
 
 -- Whoever is told of a sealed batch has that long to close it.
@@ -101,27 +107,28 @@ end
 
 -- It grows no more: Active to Closing (S2-36). Whoever calls this tells somebody.
 local function seal(id, reason)
-  redis.call('ZREM', due_key, id)
+  redis.call('ZREM', window_key, id)
+  redis.call('ZREM', idle_key, id)
   redis.call('SET', of(id, 'closed_at'), seconds(now), 'EX', KEY_TTL)
   redis.call('SET', of(id, 'close_reason'), reason, 'EX', KEY_TTL)
-  for _, part in ipairs({ 'camera_id', 'detections', 'started_at' }) do
+  for _, part in ipairs({ 'camera_id', 'detections', 'started_at', 'first_made_at' }) do
     keep(of(id, part), KEY_TTL)
   end
 end
 
--- Writes down a batch that is new, or that begins earlier than it did (S2-22).
+-- Writes down a batch that is new, or whose earliest frame is earlier than it was (S2-22).
 local function write(batch, camera, ttl)
   redis.call('SET', of(batch.id, 'camera_id'), camera, 'EX', ttl)
   redis.call('SET', of(batch.id, 'started_at'), seconds(batch.started), 'EX', ttl)
-  redis.call('SET', of(batch.id, 'pipeline_start_time'), instant(batch.started), 'EX', ttl)
+  redis.call('SET', of(batch.id, 'pipeline_start_time'), instant(batch.first), 'EX', ttl)
+  redis.call('SET', of(batch.id, 'first_made_at'), seconds(batch.first), 'EX', ttl)
 end
 
 -- Appends what is new in it (S2-14, S2-16).
-local function append(batch, window_at, ttl)
+local function append(batch, ttl)
   in_pieces('RPUSH', of(batch.id, 'detections'), batch.new)
   redis.call('EXPIRE', of(batch.id, 'detections'), ttl)
   redis.call('SET', of(batch.id, 'last_activity'), seconds(batch.last), 'EX', ttl)
-  redis.call('SET', of(batch.id, 'window_at'), seconds(window_at), 'EX', ttl)
 end
 
 -- The batch that a camera's detection is in, if it is still there.

@@ -1,7 +1,8 @@
--- Adopts what was sealed long ago and never forgotten, then seals what is due, most overdue first.
--- ARGV 2…: how many at most, and the moment before which who sealed one had to be done.
+-- Adopts what was sealed long ago and never forgotten, then seals batches whose window has ended and, in a check, those
+-- that are idle; of each the most overdue first.
+-- ARGV 2…: how many at most, the moment before which who sealed one had to be done, and 1 for a check.
 
-local limit, left_before = tonumber(ARGV[2]), ARGV[3]
+local limit, left_before, is_check = tonumber(ARGV[2]), ARGV[3], ARGV[4] == '1'
 local records = {}
 
 -- Takes from a sorted set until there is nothing more, or enough; each turn takes some out of the range.
@@ -23,8 +24,9 @@ each(sealed_key, left_before, function(id)
   return told({ id })[1]
 end)
 
-each(due_key, now, function(id)
-  redis.call('ZREM', due_key, id)
+local function close(id, reason)
+  redis.call('ZREM', window_key, id)
+  redis.call('ZREM', idle_key, id)
   local camera = redis.call('GET', of(id, 'camera_id'))
   if not camera or redis.call('LLEN', of(id, 'detections')) == 0 then
     delete(id)
@@ -36,9 +38,13 @@ each(due_key, now, function(id)
       redis.call('DEL', key)
     end
   end
-  local window_at = micros(redis.call('GET', of(id, 'window_at')))
-  seal(id, window_at and now >= window_at and 'window_timeout' or 'idle_timeout')
+  seal(id, reason)
   return told({ id })[1]
-end)
+end
+
+each(window_key, now, function(id) return close(id, 'window_timeout') end)
+if is_check then
+  each(idle_key, '(' .. ARGV[1], function(id) return close(id, 'idle_timeout') end) -- strictly after it
+end
 
 return records

@@ -8,9 +8,9 @@ local known = held(redis.call('HGET', places_key, id))
 if known then
   return { { known }, told(sealed_of(places_key)) }
 end
-local batch = { id = name, started = made_at, last = made_at, new = { id } }
+local batch = { id = name, started = now, first = made_at, last = made_at, new = { id } }
 write(batch, camera, KEY_TTL)
-append(batch, now, KEY_TTL)
+append(batch, KEY_TTL)
 seal(name, 'fast_path')
 redis.call('HSET', places_key, id, name)
 keep(places_key, KEY_TTL)

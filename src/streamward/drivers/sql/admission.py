@@ -40,7 +40,7 @@ class Table(Generic[M, S]):
     values: Callable[[M], tuple[object, ...]]  # the same of one
     dated: str = "made_at"  # which of these moments a row is dated by
     found: Shape  # what is read of a row that is there
-    new: Callable[[M, int, bool, datetime], S]  # one that was stored just now, with its number and whether it is late
+    new: Callable[[M, int, bool, datetime], S]  # one that was stored just now: its number, whether it is late, its date
     known: Callable[[Any, bool], S]  # a row, and whether it is new
 
     @property
@@ -111,8 +111,8 @@ class _Postgres(Generic[M, S]):
         offered = _offered(made)
         row = await self._store(offered, may_wait=False)
         if len(row.ids or ()) == len(offered):
-            told = zip(offered.items(), row.ids or (), row.late or (), strict=True)
-            stored = {key: self._table.new(each, number, late, row.now) for (key, each), number, late in told}
+            told = zip(offered.items(), row.ids or (), row.late or (), row.dates or (), strict=True)
+            stored = {key: self._table.new(each, number, late, made_at) for (key, each), number, late, made_at in told}
             return Answer(at=row.now, stored=stored)
         new = set(row.ids or ())
         for camera_id in sorted(row.busy):
@@ -174,17 +174,19 @@ def _tables(dialect: SqlDialect) -> str:
 
 
 def _insert(dialect: SqlDialect, table: Table[M, S]) -> str:
-    def clamped(moment: str) -> str:
-        return f"{dialect.least}(n.{moment}, t.now)"
+    def dated(moment: str) -> str:
+        """`fence.dated`."""
+        return f"{dialect.greatest}(k.granted_at, {dialect.least}(n.{moment}, t.now, coalesce(k.ended_at, t.now)))"
 
     own = (", ".join(table.own), ", ".join(f"n.{column}" for column in table.own))
     return (
-        f"INSERT INTO {table.name} (event_id, idx, tenant_id, site_id, camera_uuid, generation, made_at, stored_at,"
-        f" is_late, {own[0]})"
+        f"INSERT INTO {table.name} (event_id, idx, tenant_id, site_id, camera_uuid, generation, made_at, stamped_at,"
+        f" stored_at, is_late, {own[0]})"
         " SELECT n.event_id, n.idx, k.tenant_id, k.site_id, k.camera_uuid, k.generation,"
-        f" {clamped(table.dated)}, t.now, k.next_at IS NOT NULL, {own[1]}"
+        f" {dated(table.dated)}, n.made_at, t.now, k.next_at IS NOT NULL, {own[1]}"
         f" FROM {dialect.listed(*table.listed, is_numbered=True)} CROSS JOIN t JOIN k ON k.stamp = n.stamp"
-        f" WHERE NOT k.is_busy AND (k.next_at IS NULL OR {clamped('made_at')} < k.next_at)"
+        " WHERE NOT k.is_busy AND (k.made_until IS NULL OR n.made_at <= k.made_until)"
+        f" AND (k.next_at IS NULL OR {dated('made_at')} < k.next_at)"
         f" ORDER BY n.place ON CONFLICT (event_id, idx) DO NOTHING RETURNING {table.number}"
     )
 
@@ -192,10 +194,11 @@ def _insert(dialect: SqlDialect, table: Table[M, S]) -> str:
 def _admit_and_tell(dialect: SqlDialect, table: Table[M, S]) -> Statement:
     """One row: what was stored, and which cameras were left out. Numbers rise as the rows were ordered."""
     return statement(
-        f"{_tables(dialect)}, stored AS ({_insert(dialect, table)}, is_late)"
+        f"{_tables(dialect)}, stored AS ({_insert(dialect, table)}, is_late, made_at)"
         " SELECT t.now, ARRAY(SELECT k.camera_uuid FROM k WHERE k.is_busy) AS busy, told.* FROM t CROSS JOIN"
         f" (SELECT array_agg({table.number} ORDER BY {table.number}) AS ids,"
-        f" array_agg(is_late ORDER BY {table.number}) AS late FROM stored) AS told"
+        f" array_agg(is_late ORDER BY {table.number}) AS late,"
+        f" array_agg(made_at ORDER BY {table.number}) AS dates FROM stored) AS told"
     )
 
 

@@ -29,6 +29,7 @@ _RULES = statement(
     " ORDER BY e.tenant_id",
     returns="tenant_id wishes",
 )
+_KEYS = statement("SELECT e.tenant_id, e.tenant_key FROM tenants AS e", returns="tenant_id tenant_key")
 _WISHES = statement(
     "SELECT w.wishes FROM tenants AS e LEFT JOIN batching_rules AS w ON w.tenant_id = e.tenant_id"
     f" WHERE e.tenant_id = :tenant_id AND {IN_SCOPE.format('e')}",
@@ -44,8 +45,10 @@ class SqlBroadcasts:
         dialect = database.dialect
         self._append_sql = statement(
             f"WITH t AS MATERIALIZED ({dialect.in_turn}) INSERT INTO broadcasts (tenant_id, kind, body, at)"
-            f" SELECT :tenant_id, :kind, n.body, t.now FROM {dialect.listed('body', is_numbered=True)} CROSS JOIN t"
-            " ORDER BY n.place"
+            " SELECT e.tenant_id, :kind, n.body, t.now FROM tenants AS e CROSS JOIN t"
+            f" CROSS JOIN {dialect.listed('body', is_numbered=True)}"
+            " WHERE e.tenant_id = :tenant_id AND e.tenant_key = :tenant_key ORDER BY n.place RETURNING seq",
+            returns="seq",
         )
         self._prune_sql = statement(
             f"WITH t AS MATERIALIZED ({dialect.now}) DELETE FROM broadcasts WHERE seq IN"
@@ -54,13 +57,13 @@ class SqlBroadcasts:
             returns="seq",
         )
 
-    async def append(self, tenant_id: TenantId, kind: str, bodies: Sequence[str]) -> None:
+    async def append(self, tenant_id: TenantId, kind: str, bodies: Sequence[str], *, tenant_key: str) -> bool:
         if not bodies:
-            return
+            return True
         said = self._db.dialect.pack(("body",), [(body,) for body in bodies])
-        params = {**said, "tenant_id": tenant_id, "kind": kind, **self._db.moment()}
+        params = {**said, "tenant_id": tenant_id, "tenant_key": tenant_key, "kind": kind, **self._db.moment()}
         async with self._db.session(is_single=True) as session:
-            await session.rows(self._append_sql, params)
+            return bool(await session.rows(self._append_sql, params))
 
     async def after(self, seq: int, *, scope: TenantId | None, limit: int) -> list[Broadcast]:
         params = {"seq": seq, "limit": limit} | ({} if scope is None else {"scope": scope})
@@ -101,6 +104,10 @@ class SqlRuleBook:
         async with self._db.single() as connection:
             rows = (await connection.execute(_RULES)).all()
         return {row.tenant_id: _wishes_of(row).applied(self._rules) for row in rows}
+
+    async def tenant_keys(self) -> dict[TenantId, str]:
+        async with self._db.single() as connection:
+            return {row.tenant_id: row.tenant_key for row in (await connection.execute(_KEYS)).all()}
 
     async def find_wishes(self, tenant_id: TenantId, *, scope: TenantId | None) -> Wishes | None:
         async with self._db.single() as connection:

@@ -16,7 +16,8 @@ from streamward.model.vault import Sealed
 _PAGE = statement(
     f"SELECT {CAMERA.columns} FROM cameras AS c WHERE {IN_SCOPE.format('c')}"
     " AND c.tenant_id = coalesce(:tenant_id, c.tenant_id) AND c.site_id = coalesce(:site_id, c.site_id)"
-    " AND c.enabled = coalesce(:enabled, c.enabled) AND c.camera_uuid > coalesce(:after, '')"
+    " AND c.enabled = coalesce(:enabled, c.enabled)"
+    " AND (CAST(:name AS text) IS NULL OR c.name = :name) AND c.camera_uuid > coalesce(:after, '')"
     " ORDER BY c.camera_uuid LIMIT :limit",
     CAMERA,
 )
@@ -50,12 +51,19 @@ class SqlCameras:
             CAMERA,
         )
 
+        self._find_named_sql = statement(
+            f"SELECT {CAMERA.columns} FROM cameras AS c WHERE c.tenant_id = :tenant_id"
+            f" AND c.name IN (SELECT n.name FROM {database.dialect.listed('name')})",
+            CAMERA,
+        )
+
     async def page(self, wanted: CameraFilter) -> list[Camera]:
         params = {
             "scope": wanted.scope,
             "tenant_id": wanted.tenant_id,
             "site_id": wanted.site_id,
             "enabled": wanted.enabled,
+            "name": wanted.name,
             "after": wanted.after,
             "limit": wanted.limit,
         }
@@ -74,6 +82,15 @@ class SqlCameras:
             params = {**self._db.dialect.pack(("camera_uuid",), part), "scope": scope}
             async with self._db.single() as connection:
                 found += [camera_of(row) for row in (await connection.execute(self._find_many_sql, params)).all()]
+        return found
+
+    async def find_named_cameras(self, names: Sequence[str], *, tenant_id: TenantId) -> list[Camera]:
+        found: list[Camera] = []
+        for start in range(0, len(names), _CHUNK):
+            part = [(name,) for name in names[start : start + _CHUNK]]
+            params = {**self._db.dialect.pack(("name",), part), "tenant_id": tenant_id}
+            async with self._db.single() as connection:
+                found += [camera_of(row) for row in (await connection.execute(self._find_named_sql, params)).all()]
         return found
 
     async def save_camera(self, camera: Camera) -> None:

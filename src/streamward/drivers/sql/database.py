@@ -41,7 +41,7 @@ class Database:
         self.policies = policies
         self.is_postgres = not url.startswith("sqlite:")
         self.dialect: SqlDialect = PostgresDialect() if self.is_postgres else SqliteDialect()
-        self.engine: AsyncEngine = postgres_engine(url) if self.is_postgres else sqlite_engine(url)
+        self.engine: AsyncEngine = postgres_engine(url) if self.is_postgres else sqlite_engine(url, clock.wall)
         self._single = self.engine.execution_options(isolation_level="AUTOCOMMIT") if self.is_postgres else None
         self.tally = Tally(self.engine)
         self._straight = DriverSessions(self.engine, self.tally) if self.is_postgres else None
@@ -108,6 +108,7 @@ class Look:
             "earliest": None if expected is None else expected - tolerance,
             "latest": None if expected is None else expected + tolerance,
             "steady_for": self.view.steady_for,
+            "floor": self.view.floor,
         }
 
 

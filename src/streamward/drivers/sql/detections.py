@@ -24,8 +24,9 @@ _SWEEP = statement(
     _LOOSE,
 )
 _OPEN = statement(
-    "INSERT INTO batches (batch_id, tenant_id, camera_uuid, detection_ids, started_at, closed_at, reason)"
-    " VALUES (:batch_id, :tenant_id, :camera_uuid, '[]', :started_at, :closed_at, :reason)"
+    "INSERT INTO batches"
+    " (batch_id, tenant_id, camera_uuid, detection_ids, started_at, pipeline_start_time, closed_at, reason)"
+    " VALUES (:batch_id, :tenant_id, :camera_uuid, '[]', :started_at, :pipeline_start_time, :closed_at, :reason)"
     " ON CONFLICT (batch_id) DO NOTHING RETURNING position",
     returns="position",
 )
@@ -48,8 +49,7 @@ def _values(seen: Seen) -> tuple[object, ...]:
     )
 
 
-def _new(seen: Seen, detection_id: int, is_late: bool, at: datetime) -> Stored:
-    made_at = min(seen.made_at, at)
+def _new(_seen: Seen, detection_id: int, is_late: bool, made_at: datetime) -> Stored:
     return Stored(detection_id=detection_id, made_at=made_at, is_late=is_late, is_new=True, batch_id=None)
 
 
@@ -190,6 +190,7 @@ def sealed_of(row: Any) -> Sealed:
         camera_id=row.b_camera_uuid,
         detection_ids=msgspec.json.decode(row.b_detection_ids, type=tuple[int, ...]),
         started_at=row.b_started_at,
+        pipeline_start_time=row.b_pipeline_start_time,
         closed_at=row.b_closed_at,
         reason=CloseReason(row.b_reason),
     )
@@ -207,6 +208,7 @@ def _row(batch: Sealed) -> dict[str, Any]:
         "batch_id": batch.batch_id,
         **_whose(batch),
         "started_at": batch.started_at,
+        "pipeline_start_time": batch.pipeline_start_time,
         "closed_at": batch.closed_at,
         "reason": batch.reason,
     }

@@ -38,12 +38,20 @@ class SqlDialect(Protocol):
         """Locks the rows of that table; with `skip`, leaves those out that somebody else has locked."""
         ...
 
+    def keeping(self, table: str) -> str:
+        """Keeps the rows of that table from being removed until the commit."""
+        ...
+
+    def alone(self, table: str) -> str:
+        """Locks the rows of that table also against those that only want them to stay as they are."""
+        ...
+
     def undisturbed(self, rows: str) -> str:
         """The same leases, locked, once no detection of their cameras is being stored."""
         ...
 
     def fenced(self) -> str:
-        """The grants that a list `m` of stamps names, and when the next one of each camera was given.
+        """The grants that a list `m` of stamps names, with their intervals, and when the next one was given.
 
         No camera of the list is granted to anybody until the commit.
         """
@@ -81,6 +89,12 @@ class PostgresDialect:
         """Keeps out who would change a row, and not who only wants it to stay as it is."""
         return f"FOR NO KEY UPDATE OF {table}{' SKIP LOCKED' if skip else ''}"
 
+    def keeping(self, table: str) -> str:
+        return f"FOR KEY SHARE OF {table}"
+
+    def alone(self, table: str) -> str:
+        return f"FOR UPDATE OF {table}"
+
     def undisturbed(self, rows: str) -> str:
         """Who stores a detection locks its lease against this one lock (`grants_of`), for some milliseconds."""
         return (
@@ -90,9 +104,10 @@ class PostgresDialect:
 
     def fenced(self) -> str:
         return (
-            f"SELECT m.*, f.next_at, f.is_busy FROM {self.listed(*STAMPED, alias='m')}"  # noqa: S608 - as above
-            " JOIN grants_of(:m_camera_uuid, :m_generation, :may_wait) AS f"
+            "SELECT m.*, f.granted_at, f.ended_at, f.made_until, f.next_at, f.is_busy"  # noqa: S608 - as above
+            f" FROM {self.listed(*STAMPED, alias='m')} JOIN grants_of(:m_camera_uuid, :m_generation, :may_wait) AS f"
             " ON f.place = m.stamp AND f.runner_id = m.runner_id AND f.incarnation = m.incarnation"
+            " AND f.tenant_id = m.tenant_id AND f.site_id = m.site_id"
         )
 
     def returning(self, alias: str, *columns: str) -> str:
@@ -127,14 +142,22 @@ class SqliteDialect:
     def locking(self, table: str, *, skip: bool = False) -> str:  # noqa: ARG002 - the whole file is locked already
         return ""
 
+    def keeping(self, table: str) -> str:  # noqa: ARG002 - the whole file is locked already
+        return ""
+
+    def alone(self, table: str) -> str:  # noqa: ARG002 - the whole file is locked already
+        return ""
+
     def undisturbed(self, rows: str) -> str:
         return rows
 
     def fenced(self) -> str:
         return (
-            f"SELECT m.*, s.granted_at AS next_at, false AS is_busy FROM {self.listed(*STAMPED, alias='m')}"  # noqa: S608
+            "SELECT m.*, g.granted_at, g.ended_at, g.made_until, s.granted_at AS next_at, false AS is_busy"  # noqa: S608
+            f" FROM {self.listed(*STAMPED, alias='m')}"
             " JOIN lease_grants AS g ON g.camera_uuid = m.camera_uuid AND g.generation = m.generation"
             " AND g.runner_id = m.runner_id AND g.incarnation = m.incarnation"
+            " AND g.tenant_id = m.tenant_id AND g.site_id = m.site_id"
             " LEFT JOIN lease_grants AS s ON s.camera_uuid = m.camera_uuid AND s.generation = m.generation + 1"
         )
 

@@ -35,12 +35,12 @@ class Table:
 
 
 TABLES: dict[type[Thing], Table] = {
-    Tenant: Table(name="tenants", key="tenant_id", written=("name",), children="sites"),
+    Tenant: Table(name="tenants", key="tenant_id", fixed=("tenant_key",), written=("name",), children="sites"),
     Site: Table(
         name="sites",
         key="site_id",
         fixed=("tenant_id",),
-        written=("policy", "address_policy"),
+        written=("policy", "address_policy", "tls_ca"),
         parent=Tenant,
         children="cameras",
     ),
@@ -50,6 +50,7 @@ TABLES: dict[type[Thing], Table] = {
         fixed=("tenant_id",),
         written=(
             "site_id",
+            "name",
             "rtsp_url",
             "sealed_credential",
             "credential_version",
@@ -62,6 +63,7 @@ TABLES: dict[type[Thing], Table] = {
             "zones",
             "thresholds",
             "labels",
+            "tls_fingerprint",
         ),
         kept_by={"sealed_credential": "credential_version"},
         parent=Site,
@@ -139,6 +141,11 @@ class RecordStatements:
             f"INSERT INTO outbox ({', '.join(ANNOUNCED)}, at)"
             f" SELECT {', '.join(f'n.{name}' for name in ANNOUNCED)}, {now} FROM {dialect.listed(*ANNOUNCED)}"
         )
+        self.named = statement(
+            "SELECT c.camera_uuid, c.tenant_id, c.name FROM cameras AS c"
+            f" JOIN {dialect.listed('tenant_id', 'name')} ON c.tenant_id = n.tenant_id AND c.name = n.name",
+            returns="camera_uuid tenant_id name",
+        )
         self.budget = statement(
             "INSERT INTO site_start_budget"
             " (site_id, tokens, capacity, refill_rate, reserve, reserve_size, updated_at)"
@@ -199,7 +206,11 @@ def row_of(thing: Thing) -> dict[str, Any]:
     """A thing as its columns."""
     match thing:
         case Tenant():
-            own: dict[str, Any] = {"tenant_id": thing.tenant_id, "name": thing.name}
+            own: dict[str, Any] = {
+                "tenant_id": thing.tenant_id,
+                "tenant_key": thing.tenant_key,
+                "name": thing.name,
+            }
         case Site():
             own = _site_row(thing)
         case Camera():
@@ -230,6 +241,7 @@ def _site_row(site: Site) -> dict[str, Any]:
         "tenant_id": site.tenant_id,
         "policy": site.policy,
         "address_policy": _json(site.addresses.described()),
+        "tls_ca": site.tls_ca,
         "capacity": site.dials,
         "refill_rate": site.dials_per_minute,
     }
@@ -240,6 +252,7 @@ def _camera_row(camera: Camera) -> dict[str, Any]:
         "camera_uuid": camera.camera_id,
         "tenant_id": camera.tenant_id,
         "site_id": camera.site_id,
+        "name": camera.name,
         "rtsp_url": camera.rtsp_url,
         "sealed_credential": camera.sealed,
         "credential_version": camera.credential_version,
@@ -252,6 +265,7 @@ def _camera_row(camera: Camera) -> dict[str, Any]:
         "zones": _json([zone.described() for zone in camera.zones]),
         "thresholds": _json(dict(camera.thresholds)),
         "labels": _json(dict(camera.labels)),
+        "tls_fingerprint": camera.tls_fingerprint,
     }
 
 

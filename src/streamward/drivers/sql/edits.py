@@ -4,7 +4,7 @@
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -22,6 +22,7 @@ from streamward.drivers.sql.edit_statements import (
     RecordStatements,
     audited_row,
     lock_rows,
+    noted,
     row_of,
     signed,
 )
@@ -30,6 +31,7 @@ from streamward.drivers.sql.statement import Statement, statement
 from streamward.model import announcement
 from streamward.model.camera import Camera, Site
 from streamward.model.identity import Author, Identity, Role
+from streamward.model.ids import CameraId, TenantId
 from streamward.model.register import (
     NOUNS,
     REMEMBERED_FOR,
@@ -37,15 +39,19 @@ from streamward.model.register import (
     Edit,
     Edited,
     Hindrance,
+    Note,
     NotEdited,
     Once,
     Repeated,
     Thing,
     Verb,
     key_of,
+    name_clash,
     name_of,
+    names_given,
     note,
 )
+from streamward.model.tenant import CLOCKS_APART, Tenant
 
 T = TypeVar("T")
 
@@ -61,6 +67,15 @@ _REMEMBER = statement(
 )
 # Who announces holds this until the commit: positions come to light in their order, so that a reader misses none.
 _IN_TURN = statement("SELECT pg_advisory_xact_lock(21335)")
+# Who names cameras of a tenant holds this until the commit, before any row: a name that is free stays so.
+_NAMING = statement("SELECT pg_advisory_xact_lock(21336, hashtext(:tenant_id))")
+_HELD = statement(
+    "SELECT tenant_id FROM tenant_deletions WHERE tenant_id = :tenant_id AND finished_at IS NULL", returns="tenant_id"
+)
+_DELETED = statement(
+    "INSERT INTO tenant_deletions (tenant_key, tenant_id, requested_at, tokens_after)"
+    " VALUES (:tenant_key, :tenant_id, :requested_at, :tokens_after)"
+)
 _SILENCE = statement("UPDATE runners SET incarnation = NULL WHERE runner_id = :runner_id")
 
 
@@ -77,6 +92,11 @@ class SqlEdits:
         self._end_sql = statement(
             f"UPDATE incarnations SET ended_at = ({dialect.now}) WHERE runner_id = :runner_id AND ended_at IS NULL"
         )
+
+    async def write_note(self, note: Note) -> None:
+        async with self._db.transaction() as tx:
+            params = {**noted(note, self._db.dialect), **self._db.moment()}
+            await tx.execute(self._record_sql.audit, params)
 
     async def edit(
         self, edits: Sequence[Edit], *, author: Author, once: Once | None = None
@@ -99,6 +119,8 @@ class SqlEdits:
     async def apply(self, tx: AsyncConnection, edits: Sequence[Edit], *, author: Author) -> Edited | NotEdited:
         """Makes these edits and writes them down, in a transaction that somebody else ends."""
         things: dict[str, Thing | None] = {}
+        if (named := await self._name_taken(tx, edits)) is not None:
+            return named
         for batch in _batches(edits):
             if hindered := await self._hindrance(tx, batch):
                 return hindered
@@ -107,6 +129,8 @@ class SqlEdits:
                 if missed := next((edit for edit in part if key_of(edit.thing) not in stamps), None):
                     return NotEdited(missed, _reason(missed))
                 things |= {name_of(edit): _stamped(edit, stamps[key_of(edit.thing)]) for edit in part}
+            if hindered := await self._name_held(tx, batch):
+                return hindered
             await self._follow(tx, batch)
         await self._record(tx, edits, things, author=author)
         return Edited(tuple(things[name_of(edit)] for edit in edits))
@@ -142,9 +166,34 @@ class SqlEdits:
         lost = (edit for edit in placed if (getattr(edit.thing, key), edit.thing.tenant_id) not in known)
         return next((NotEdited(edit, Hindrance.NO_PLACE) for edit in lost), None)
 
+    async def _name_taken(self, tx: AsyncConnection, edits: Sequence[Edit]) -> NotEdited | None:
+        given = names_given(edits)
+        if self._db.is_postgres:
+            for tenant_id in sorted({tenant_id for tenant_id, _ in given}):
+                await tx.execute(_NAMING, {"tenant_id": tenant_id})
+        columns = ("tenant_id", "name")
+        rows = await self._list(
+            tx, self._record_sql.named, columns, [dict(zip(columns, each, strict=True)) for each in given]
+        )
+        clash = name_clash(edits, {(TenantId(row.tenant_id), row.name): CameraId(row.camera_uuid) for row in rows})
+        return None if clash is None else NotEdited(clash, Hindrance.NAME_TAKEN)
+
+    async def _name_held(self, tx: AsyncConnection, batch: Sequence[Edit]) -> NotEdited | None:
+        """A new tenant whose name still has data of a deleted one; after the insert, which waits for a deletion."""
+        tenants = [edit for edit in batch if isinstance(edit.after, Tenant) and edit.verb is Verb.CREATED]
+        for edit in tenants:
+            if (await tx.execute(_HELD, {"tenant_id": key_of(edit.thing)})).one_or_none() is not None:
+                return NotEdited(edit, Hindrance.DELETING)
+        return None
+
     async def _follow(self, tx: AsyncConnection, batch: Sequence[Edit]) -> None:
-        """What else an edit means: a site's budget, and the end of a runner that is no longer trusted."""
+        """What else an edit means: a site's budget, the end of an untrusted runner, a tenant's deletion."""
         for edit in batch:
+            if isinstance(edit.before, Tenant) and edit.after is None:
+                named = {"tenant_id": edit.before.tenant_id, "tenant_key": edit.before.tenant_key}
+                now = await self._db.now(EngineSession(tx))
+                after = max(now, self._db.clock.wall()) + timedelta(seconds=CLOCKS_APART)
+                await tx.execute(_DELETED, {**named, "requested_at": now, "tokens_after": after})
             if isinstance(edit.after, Identity) and edit.after.role is Role.RUNNER and not edit.after.is_live:
                 ended = {"runner_id": edit.after.subject, **self._db.moment()}
                 await tx.execute(self._end_sql, ended)

@@ -6,9 +6,13 @@ most the call that it was serving.
 
 SQLite: one connection; every transaction takes the write lock when it begins. `synchronous=FULL`: a grant that a power
 cut takes back could be given again in the same generation. `secure_delete=ON`: what was overwritten is not left in the
-file.
+file. The file is made 0600, and SQLite gives its `-wal` and `-shm` the mode of the file.
 """
 
+import contextlib
+import os
+from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 import asyncpg
@@ -17,6 +21,9 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
+
+from streamward.drivers.sql.instant import microseconds
+from streamward.runtime.clock import SystemClock
 
 POOL_SIZE = 4  # 16 raised the slowest percent of answers two to four times
 CONNECT_TIMEOUT = 2.0
@@ -32,6 +39,11 @@ _FILE_SETTINGS = (
     "busy_timeout = 1000",
     "foreign_keys = ON",
     "secure_delete = ON",
+)
+# Bytes in use of a SQLite file; free pages are not counted, since what is stored next goes there.
+FILE_SIZE = (
+    "SELECT (c.page_count - f.freelist_count) * s.page_size AS size"
+    " FROM pragma_page_count AS c, pragma_freelist_count AS f, pragma_page_size AS s"
 )
 
 
@@ -70,11 +82,21 @@ def postgres_engine(url: str) -> AsyncEngine:
     return engine
 
 
-def sqlite_engine(url: str) -> AsyncEngine:
+_SYSTEM = SystemClock()
+
+
+def sqlite_engine(url: str, wall: Callable[[], datetime] = _SYSTEM.wall) -> AsyncEngine:
+    """Each connection has the function `lease_now()`, which triggers call."""
     engine = create_async_engine(
         url.replace("sqlite://", "sqlite+aiosqlite://", 1), pool_size=1, max_overflow=0, pool_timeout=CALL_TIMEOUT
     )
+    event.listen(engine.sync_engine, "do_connect", _make_private)
     event.listen(engine.sync_engine, "connect", _set_up_file)
+
+    def add_clock(connection: Any, _record: Any) -> None:
+        connection.create_function("lease_now", 0, lambda: microseconds(wall()))
+
+    event.listen(engine.sync_engine, "connect", add_clock)
     event.listen(engine.sync_engine, "begin", _begin_writing)
     return engine
 
@@ -93,6 +115,12 @@ def migration_engine(url: str) -> AsyncEngine:
 def _refuse_dead(connection: Any, _record: Any, _proxy: Any) -> None:
     if connection.driver_connection.is_closed():
         raise DisconnectionError  # makes the pool connect anew
+
+
+def _make_private(_dialect: Any, _record: Any, arguments: Any, _options: Any) -> None:
+    """Makes the file before SQLite does, which would let everybody read it; one that is there keeps its mode."""
+    with contextlib.suppress(OSError):  # SQLite has a sentence for it
+        os.close(os.open(arguments[0], os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
 
 
 def _set_up_file(connection: Any, _record: Any) -> None:

@@ -108,7 +108,7 @@ def _offers(dialect: SqlDialect) -> Statement:
         " JOIN stream_leases AS l ON l.runner_id = r.runner_id AND l.incarnation = r.incarnation"
         " JOIN cameras AS c ON c.camera_uuid = l.camera_uuid"
         " LEFT JOIN handovers AS h ON h.camera_uuid = l.camera_uuid"
-        f" WHERE r.drain_mode = 'soft' AND l.wanted AND {TAKES_SLOT} ORDER BY l.camera_uuid",
+        f" WHERE r.drain_mode = 'soft' AND l.wanted AND l.ended_at IS NULL AND {TAKES_SLOT} ORDER BY l.camera_uuid",
         LEASE,
         CAMERA,
         HANDOVER,

@@ -1,6 +1,7 @@
 """One-time codes and identities in SQL; people's edits of them are made by `edits`."""
 # ruff: noqa: S608 - the parts are this package's own constants; values are always bound
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -63,6 +64,15 @@ class SqlIdentities(SqlEdits):
             " ORDER BY v.invitation_id LIMIT :limit",
             INVITATION,
         )
+        self._known_codes_sql = statement(
+            f"SELECT v.code_hash FROM {dialect.listed('code_hash')} JOIN invitations AS v ON v.code_hash = n.code_hash",
+            returns="code_hash",
+        )
+        self._proving_sql = statement(
+            f"SELECT {IDENTITY.columns} FROM {dialect.listed('identity_id')}"
+            " JOIN identities AS i ON i.identity_id = n.identity_id",
+            IDENTITY,
+        )
         self._use_sql = statement(
             f"UPDATE invitations AS v SET used_at = {now}, updated_at = {now}, revision = v.revision + 1"
             f" WHERE v.code_hash = :code_hash AND v.used_at IS NULL AND v.expires_at > {now}"
@@ -84,6 +94,11 @@ class SqlIdentities(SqlEdits):
         async with self._db.single() as connection:
             row = (await connection.execute(_FIND_INVITATION, params)).one_or_none()
         return None if row is None else invitation_of(row)
+
+    async def known_codes(self, code_hashes: Collection[str]) -> set[str]:
+        params = self._db.dialect.pack(["code_hash"], [[each] for each in code_hashes])
+        async with self._db.single() as connection:
+            return {row.code_hash for row in (await connection.execute(self._known_codes_sql, params)).all()}
 
     async def redeem(self, redemption: Redemption) -> Identity | None:
         async with self._db.transaction() as tx:
@@ -107,6 +122,12 @@ class SqlIdentities(SqlEdits):
         async with self._db.single() as connection:
             row = (await connection.execute(_FIND_IDENTITY, params)).one_or_none()
         return None if row is None else identity_of(row)
+
+    async def proving(self, identity_ids: Collection[str]) -> dict[str, Identity]:
+        params = self._db.dialect.pack(["identity_id"], [[each] for each in identity_ids])
+        async with self._db.single() as connection:
+            found = await connection.execute(self._proving_sql, params)
+            return {each.identity_id: each for each in map(identity_of, found.all())}
 
     async def has_admin(self) -> bool:
         async with self._db.single() as connection:

@@ -7,6 +7,7 @@ from streamward.drivers.sql.database import Database
 from streamward.drivers.sql.detections import SqlBatches, SqlDetections
 from streamward.drivers.sql.insight_records import SqlAnalyses, SqlRecords
 from streamward.drivers.sql.migrate import is_newest, migrate
+from streamward.drivers.sql.tenant_deletions import SqlPayloadDeletions
 from streamward.drivers.sql.zone_events import SqlZoneEvents
 from streamward.insight.rules import Rules
 
@@ -23,6 +24,7 @@ class SqlInsight:
         self.broadcasts = SqlBroadcasts(database)
         self.analyses = SqlAnalyses(database)
         self.zone_events = SqlZoneEvents(database)
+        self.deletions = SqlPayloadDeletions(database)
 
     async def open(self) -> None:
         async with self._db.transaction() as tx:

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from streamward.drivers.sql.database import Database
 from streamward.drivers.sql.detections import sealed_of
 from streamward.drivers.sql.dialect import SqlDialect
+from streamward.drivers.sql.engine import FILE_SIZE
 from streamward.drivers.sql.listing import Listing, forgotten, tenants_in
 from streamward.drivers.sql.statement import ANALYSIS, BATCH, DETECTION, IN_SCOPE, Shape, Statement, statement
 from streamward.insight.analysis import Analysis
@@ -35,8 +36,15 @@ _FIND_BATCH = statement(
     BATCH,
     returns="is_told",
 )
+# A range of the index: hexadecimal digits end before the letter g.
+_BATCH_IDS = statement(
+    f"SELECT b.batch_id FROM batches AS b WHERE b.batch_id >= :after AND b.batch_id < :before AND NOT {_TAKEN_BACK}"
+    f" AND {IN_SCOPE.format('b')} ORDER BY b.batch_id LIMIT :limit",
+    returns="batch_id",
+)
 _FIND_ANALYSIS = statement(f"{_ANALYSES} WHERE a.batch_id = :batch_id AND {IN_SCOPE.format('a')}", ANALYSIS)
 _TENANTS = tenants_in("batches")
+_SIZE = statement(FILE_SIZE, returns="size")
 
 
 _DETECTION_LIST = Listing(_DETECTIONS, "d.detection_id", DETECTION, _GRANT)
@@ -54,6 +62,12 @@ class _Forgetting:
             f" WHERE b.position IN ({oldest}) AND b.closed_at < {dialect.later('t.now', '-:kept')}"
             f" ORDER BY b.position {dialect.locking('b', skip=True)}",
             BATCH,
+        )
+        self.newest_of_oldest = statement(
+            f"WITH t AS MATERIALIZED ({dialect.now}) SELECT t.now, x.closed_at FROM"
+            " (SELECT b.closed_at, b.position FROM batches AS b ORDER BY b.position LIMIT :limit) AS x CROSS JOIN t"
+            " ORDER BY x.position DESC LIMIT 1",
+            returns="now closed_at",
         )
         self.detections = _delete("detections", "detection_id", dialect)
         self.analyses = _delete("analyses", "batch_id", dialect)
@@ -86,6 +100,11 @@ class SqlRecords:
             row = (await connection.execute(_FIND_BATCH, {"batch_id": batch_id, "scope": scope})).one_or_none()
         return None if row is None else _batch_of(row)
 
+    async def batch_ids(self, prefix: str, *, scope: TenantId | None, limit: int) -> list[BatchId]:
+        params = {"after": prefix, "before": f"{prefix}g", "scope": scope, "limit": limit}
+        async with self._db.single() as connection:
+            return list((await connection.execute(_BATCH_IDS, params)).scalars())
+
     async def detections_of(self, batch_id: BatchId, *, scope: TenantId | None) -> list[DetectionRecord]:
         found = await self.find_batch(batch_id, scope=scope)
         if found is None:
@@ -100,6 +119,18 @@ class SqlRecords:
         async with self._db.single() as connection:
             tenants = (await connection.execute(_TENANTS)).scalars().all()
         return await forgotten(tenants, partial(self._forget, kept, otherwise), limit=limit, step=_STEP)
+
+    async def size(self) -> int | None:
+        if self._db.is_postgres:
+            return None
+        async with self._db.single() as connection:
+            return int((await connection.execute(_SIZE)).scalar_one())
+
+    async def age(self, *, batches: int) -> float | None:
+        params = {"limit": batches, **self._db.moment()}
+        async with self._db.single() as connection:
+            row = (await connection.execute(self._forgetting.newest_of_oldest, params)).one_or_none()
+        return None if row is None else float((row.now - row.closed_at).total_seconds())
 
     async def _forget(self, kept: Mapping[TenantId, float], otherwise: float, tenant_id: TenantId, limit: int) -> int:
         params = {"tenant_id": tenant_id, "kept": kept.get(tenant_id, otherwise), "limit": limit, **self._db.moment()}
@@ -125,7 +156,9 @@ class SqlAnalyses:
         self._db = database
         self._save_sql = statement(
             "INSERT INTO analyses (batch_id, tenant_id, camera_uuid, body, at)"
-            f" VALUES (:batch_id, :tenant_id, :camera_uuid, :body, ({database.dialect.now}))"
+            f" SELECT b.batch_id, b.tenant_id, b.camera_uuid, :body, ({database.dialect.now}) FROM ("
+            "SELECT x.* FROM batches AS x WHERE x.batch_id = :batch_id AND x.tenant_id = :tenant_id"
+            f" {database.dialect.keeping('x')}) AS b WHERE true"
             " ON CONFLICT (batch_id) DO NOTHING RETURNING position",
             returns="position",
         )
@@ -134,7 +167,6 @@ class SqlAnalyses:
         params = {
             "batch_id": analysis.batch_id,
             "tenant_id": analysis.tenant_id,
-            "camera_uuid": analysis.camera_id,
             "body": msgspec.json.encode(analysis).decode(),
         }
         async with self._db.single() as connection:
@@ -173,6 +205,7 @@ def _detection_of(row: Any) -> DetectionRecord:
     return DetectionRecord(
         detection_id=row.d_detection_id,
         seen=seen,
+        stamped_at=row.d_stamped_at,
         is_late=row.d_is_late,
         stored_at=row.d_stored_at,
         batch_id=row.d_batch_id,

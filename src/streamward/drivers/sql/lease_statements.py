@@ -12,6 +12,7 @@ TAKEN = ("camera_uuid", "ttl", "soft_for")
 LET_GO = ("camera_uuid", "runner_id", "incarnation", "generation", "made_until")
 
 _SLOTS_USED = f"(SELECT count(*) FROM stream_leases AS l WHERE {MINE} AND {TAKES_SLOT})"
+_IS_OWN = f"{MINE} AND l.ended_at IS NULL"  # extended, not granted anew
 _IS_HEIR = "h.runner_id = :runner_id AND h.incarnation = :incarnation"
 
 
@@ -54,7 +55,7 @@ class LeaseStatements:
         self.orphan = _orphan(rule)
         self.reclaim = rule.change(
             rule.listed("generation"),
-            assign=rule.freed("l.expires_at"),
+            assign=rule.freed(),
             where=f"l.generation = k.generation AND {rule.expired}",
         )
 
@@ -108,7 +109,7 @@ def _let_go(rule: LeaseRule, *, skip: bool) -> Statement:
     """Frees what these owners hold."""
     return rule.change(
         rule.listed(*LET_GO[1:], skip=skip),
-        assign=rule.let_go("k.made_until"),
+        assign=rule.released("k.made_until"),
         where=(
             "l.runner_id = k.runner_id AND l.incarnation = k.incarnation"
             " AND (k.generation IS NULL OR k.generation = l.generation)"
@@ -118,13 +119,16 @@ def _let_go(rule: LeaseRule, *, skip: bool) -> Statement:
 
 def _take(rule: LeaseRule, *, skip: bool) -> Statement:
     """A new grant, or more time for whoever has it already."""
-    is_mine = f"({MINE})"
     new = {
         "generation": "l.generation + 1",
         "soft_for": "k.soft_for",
-        "granted_at": f"{rule.dialect.greatest}(t.now, {rule.stamped} + {rule.dialect.tick})",
+        "granted_at": f"{rule.dialect.greatest}(t.now, {rule.not_before}) + {rule.dialect.tick}",
         "reason": "NULL",
+        "ended_at": "NULL",
+        "made_until": "NULL",
     }
+    is_mine = f"({_IS_OWN})"
+    not_before = f"CASE WHEN {is_mine} THEN {rule.stamped} ELSE {rule.not_before} END"
     kept_or_new = ", ".join(
         f"{name} = CASE WHEN {is_mine} THEN l.{name} ELSE {value} END" for name, value in new.items()
     )
@@ -132,11 +136,12 @@ def _take(rule: LeaseRule, *, skip: bool) -> Statement:
         rule.listed("ttl", "soft_for", skip=skip),
         assign=(
             f"runner_id = :runner_id, incarnation = :incarnation, {kept_or_new},"
-            f" {rule.extended('k.ttl', is_kept=is_mine)}"
+            f" {rule.extended('k.ttl', is_kept=is_mine, not_before=not_before)}"
         ),
         where=(
             "l.wanted AND l.tenant_id = coalesce(:tenant_id, l.tenant_id) AND l.site_id = coalesce(:site_id, l.site_id)"
-            f" AND ({is_mine} OR {rule.is_open} AND {_SLOTS_USED} + :asked <= :capacity)"
+            f" AND CASE WHEN {is_mine} THEN {rule.echo_fits(':echo')}"
+            f" ELSE {rule.is_open} AND {_SLOTS_USED} + :asked <= :capacity END"
         ),
     )
 
@@ -151,7 +156,8 @@ def _look_for_free(dialect: SqlDialect, rule: LeaseRule) -> Statement:
         " l.site_id IN (SELECT mine.site_id FROM mine) AS is_served"
         " FROM stream_leases AS l CROSS JOIN t WHERE l.state IN ('PENDING', 'ORPHANED') AND l.wanted"
         " AND l.tenant_id = coalesce(:tenant_id, l.tenant_id) AND l.site_id = coalesce(:site_id, l.site_id)"
-        f" AND {rule.is_open} AND NOT {heir(dialect, is_other=True)}),"
+        f" AND {rule.is_open} AND (NOT coalesce({_IS_OWN}, false) OR {rule.echo_fits(':echo')})"
+        f" AND NOT {heir(dialect, is_other=True)}),"
         " best AS (SELECT * FROM open ORDER BY free_since, is_served DESC, site_id, camera_uuid LIMIT :limit)"
         f" SELECT t.now, {_SLOTS_USED} AS held, (SELECT count(*) FROM open) AS free,"
         f" best.generation, best.free_since, best.is_served, s.policy AS site_policy, {CAMERA.columns}"

@@ -21,9 +21,9 @@ from streamward.drivers.sql.session import Session
 from streamward.drivers.sql.statement import Statement
 from streamward.drivers.sql.waves import waves
 from streamward.leases import eligibility, placement
-from streamward.leases.lease import DenialReason, Denied, Owner
+from streamward.leases.lease import DenialReason, Denied, Owner, echo_fits
 from streamward.leases.placement import FreeCamera, Slots
-from streamward.leases.policy import FAST, Terms, applied
+from streamward.leases.policy import Terms, applied
 from streamward.leases.store import Claim, Granted, Lapse, Named, OpenClaim, Orphan, Renewal, Renewed
 from streamward.model.ids import CameraId, Generation
 from streamward.model.register import Note
@@ -63,11 +63,12 @@ class SqlLeases:
             if not rows:
                 return await self._deny_stranger(session, claim.camera_id)
             [row] = rows
-            denial, runner = _denial(claim.owner, row, look=look), runner_of(row)
+            runner = runner_of(row)
+            terms = self._terms(runner, row, ttl=claim.ttl)
+            denial = _denial(claim, row, terms, look=look)
             taken: dict[CameraId, Row[Any]] = {}
             if denial is None:
-                terms = self._terms(runner, row, ttl=claim.ttl)
-                taken = await self._take(session, runner, {claim.camera_id: terms}, wait=True)
+                taken = await self._take(session, runner, {claim.camera_id: terms}, echo=claim.echo, wait=True)
         if not taken:  # without a reason: somebody else was quicker by a moment
             self._watch.saw(look, row.now)
             return denial or Denied(DenialReason.HELD)
@@ -81,11 +82,13 @@ class SqlLeases:
                 self._watch.saw(look, await self._db.now(session))
                 return eligibility.refusal(runner, claim.owner) or Denied(DenialReason.RUNNER_CORDONED)
             rows = await self._look_for_free(session, runner, claim, look=look)
+            if not echo_fits(claim.echo, ttl=self._db.policies[runner.policy].ttl, now=rows[0].now):
+                self._watch.saw(look, rows[0].now)
+                return Denied(DenialReason.BUSY)
             room = min(claim.limit, runner.capacity - rows[0].held)
             chosen = _chosen(rows, min(room, await self._share(session, runner, claim, rows[0])))
-            taken = await self._take(
-                session, runner, {camera_id: self._terms(runner, row) for camera_id, row in chosen.items()}, wait=False
-            )
+            terms = {camera_id: self._terms(runner, row) for camera_id, row in chosen.items()}
+            taken = await self._take(session, runner, terms, echo=claim.echo, wait=False)
         if not taken:
             self._watch.saw(look, rows[0].now)
         before = {camera_id: row.generation for camera_id, row in chosen.items()}
@@ -163,7 +166,13 @@ class SqlLeases:
         self, session: Session, runner: Runner, claim: OpenClaim, *, look: Look
     ) -> Sequence[Row[Any]]:
         """One row for each free camera, at most as many as asked for, and at least one row."""
-        params = {"limit": max(claim.limit, 0), **wanted_by(runner), **look.terms, **self._db.moment()}
+        params = {
+            "limit": max(claim.limit, 0),
+            "echo": claim.echo,
+            **wanted_by(runner),
+            **look.terms,
+            **self._db.moment(),
+        }
         return await session.rows(self._lease_sql.look_for_free, params)
 
     async def _share(self, session: Session, runner: Runner, claim: OpenClaim, row: Row[Any]) -> int:
@@ -175,7 +184,13 @@ class SqlLeases:
         return placement.share(mine, (Slots(each.held, each.capacity_streams) for each in rivals), free=row.free)
 
     async def _take(
-        self, session: Session, runner: Runner, terms: Mapping[CameraId, Terms], *, wait: bool
+        self,
+        session: Session,
+        runner: Runner,
+        terms: Mapping[CameraId, Terms],
+        *,
+        echo: datetime | None,
+        wait: bool,
     ) -> dict[CameraId, Row[Any]]:
         """Grants what is still free of these; of those locked by somebody else none, unless it may wait."""
         if not terms:
@@ -186,6 +201,7 @@ class SqlLeases:
             **wanted_by(runner),
             "capacity": runner.capacity,
             "asked": len(terms),
+            "echo": echo,
             **look.terms,
             **self._db.moment(),
         }
@@ -248,19 +264,19 @@ def wanted_by(runner: Runner) -> dict[str, str | None]:
     }
 
 
-def _denial(owner: Owner, row: Row[Any], *, look: Look) -> Denied | None:
+def _denial(claim: Claim, row: Row[Any], terms: Terms, *, look: Look) -> Denied | None:
     """Why this owner does not get the camera that the row shows."""
     if row.c_camera_uuid is None:
         return Denied(DenialReason.CAMERA_UNKNOWN)
-    runner = runner_of(row)
+    runner, owner = runner_of(row), claim.owner
     if denial := eligibility.refusal(runner, owner):
         return denial
     if denial := eligibility.mismatch(runner, camera_of(row)):
         return denial
     lease = lease_of(row)
-    if lease.owner != owner and (denial := eligibility.unfit(runner, slots_used=row.held)):
+    if not lease.belongs_to(owner) and (denial := eligibility.unfit(runner, slots_used=row.held)):
         return denial
-    outcome = lease.acquire(owner, FAST.terms(), now=row.now, clock=look.view)  # only whether, not for how long
+    outcome = lease.acquire(owner, terms, now=row.now, clock=look.view, echo=claim.echo)
     return outcome if isinstance(outcome, Denied) else None
 
 

@@ -4,6 +4,7 @@ A record is one text: nobody but the rule reads it.
 """
 # ruff: noqa: S608 - the parts are this package's own constants; values are always bound
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -14,7 +15,7 @@ from streamward.drivers.sql.dialect import SqlDialect
 from streamward.drivers.sql.lease_statements import heir
 from streamward.drivers.sql.statement import IN_SCOPE, statement
 from streamward.leases.login_talk import LoginKey, LoginPlace, LoginsJudged, LoginTalk, judge, keys
-from streamward.leases.logins import LoginRecord
+from streamward.leases.logins import LoginId, LoginRecord, retried
 from streamward.model.ids import CameraId, TenantId
 
 REMEMBERED_FOR = 30 * 86_400.0  # seconds: long after that a credential is proven anew
@@ -53,6 +54,10 @@ class LoginStatements:
             " SELECT t.now, k.tenant_id, k.login, k.record FROM k CROSS JOIN t",
             returns="now tenant_id login record",
         )
+        self.find = statement(
+            f"SELECT o.login, o.record FROM {dialect.listed(*_KEY)} JOIN logins AS o ON {_NAMED}",
+            returns="login record",
+        )
         self.save = statement(
             "UPDATE logins AS o SET record = n.record, updated_at = n.updated_at"
             f" FROM {dialect.listed(*_ROW)} WHERE {_NAMED}"
@@ -78,6 +83,22 @@ class SqlLogins:
             await self._save(tx, {key: record for key, record in after.items() if record != before[key]}, now)
             return judged
 
+    async def find_login(self, tenant_id: TenantId, names: Sequence[LoginId]) -> LoginRecord | None:
+        listed = self._db.dialect.pack(_KEY, [(tenant_id, each) for each in names])
+        async with self._db.single() as connection:
+            rows = (await connection.execute(self._login_sql.find, listed)).all()
+        records = {row.login: _decoded(row.record) for row in rows}
+        found = (records.get(each, LoginRecord()) for each in names)
+        return next((record for record in found if record != LoginRecord()), None)
+
+    async def retry_login(self, tenant_id: TenantId, names: Sequence[LoginId]) -> bool:
+        async with self._db.transaction() as tx:
+            before, now = await self._lock(tx, [(tenant_id, each) for each in sorted(names)])
+            after = {key: retried(record, now.timestamp()) for key, record in before.items()}
+            changed = {key: record for key, record in after.items() if record != before[key]}
+            await self._save(tx, changed, now)
+        return bool(changed)
+
     async def _places(self, tx: AsyncConnection, talk: LoginTalk, scope: TenantId | None) -> dict[CameraId, LoginPlace]:
         listed = self._db.dialect.pack(["camera_uuid"], [(each,) for each in talk.camera_ids])
         owner = {"runner_id": talk.owner.runner_id, "incarnation": talk.owner.incarnation}
@@ -93,11 +114,15 @@ class SqlLogins:
     async def _lock(self, tx: AsyncConnection, named: list[LoginKey]) -> tuple[dict[LoginKey, LoginRecord], datetime]:
         listed = self._db.dialect.pack(_KEY, named)
         rows = (await tx.execute(self._login_sql.lock, {**listed, **self._db.moment()})).all()
-        records = {(row.tenant_id, row.login): msgspec.json.decode(row.record, type=LoginRecord) for row in rows}
-        now: datetime = rows[0].now
+        records = {(row.tenant_id, row.login): _decoded(row.record) for row in rows}
+        now: datetime = rows[0].now if rows else self._db.clock.wall()
         return records, now.astimezone(UTC)
 
     async def _save(self, tx: AsyncConnection, changed: dict[LoginKey, LoginRecord], now: datetime) -> None:
         if changed:
             rows = [(*key, msgspec.json.encode(record).decode(), now) for key, record in changed.items()]
             await tx.execute(self._login_sql.save, self._db.dialect.pack(_ROW, rows))
+
+
+def _decoded(record: str) -> LoginRecord:
+    return msgspec.json.decode(record, type=LoginRecord)

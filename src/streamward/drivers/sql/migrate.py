@@ -19,9 +19,11 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from streamward.drivers.sql.database import unavailable_on_failure
-from streamward.drivers.sql.engine import migration_engine
+from streamward.drivers.sql.engine import FILE_SIZE, migration_engine
+from streamward.leases.store import StoreUnavailable
 from streamward.model.errors import StreamwardError
 
+_NO_PRIVILEGE = "42501"  # the SQLSTATE
 _TURN = 0x5357  # the advisory lock's number: "SW"
 
 
@@ -36,6 +38,21 @@ class SchemaUnknown(StreamwardError):
         return f"the database has schema {self.revision}, which this version does not know: run the newer one"
 
 
+class SchemaBehind(StoreUnavailable):
+    """The database has an older schema, and this program's user may not change it."""
+
+    def __init__(self, schema: str | None) -> None:
+        super().__init__(schema)
+        self.schema = schema
+
+    def __str__(self) -> str:
+        found = "no schema yet" if self.schema is None else f"schema {self.schema}"
+        return (
+            f"the database has {found}, this version needs {newest()}, and the user of STREAMWARD_DATABASE_URL may not "
+            "change it: run `streamward migrate` as the owner of the tables, then roles.sql"
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inspected:
     """How a database stands to this program."""
@@ -44,6 +61,7 @@ class Inspected:
     newest: str
     is_known: bool
     at: datetime | None  # its clock; None: it has none of its own
+    size: int | None  # bytes in use of a SQLite file; None: it is a server's
 
 
 async def inspect(url: str) -> Inspected:
@@ -51,22 +69,42 @@ async def inspect(url: str) -> Inspected:
     async with _connected(url) as connection:
         schema = await _schema(connection)
         at: datetime | None = None
+        size: int | None = None
         if connection.dialect.name == "postgresql":
             at = (await connection.execute(text("SELECT clock_timestamp()"))).scalar_one()
+        else:
+            size = (await connection.execute(text(FILE_SIZE))).scalar_one()
         return Inspected(
             schema=schema,
-            newest=str(_scripts().get_current_head()),
+            newest=newest(),
             is_known=schema is None or schema in _revisions(),
             at=at,
+            size=size,
         )
 
 
-async def migrate(url: str) -> None:
-    """Upgrades to the newest schema; changes nothing if that is there already."""
-    async with _connected(url) as connection:
-        if not await is_newest(connection):
-            await _take_turn(connection)
-            await connection.run_sync(lambda sync: command.upgrade(_config(sync), "head"))
+async def migrate(url: str) -> str | None:
+    """Upgrades to the newest schema, and returns the one before; changes nothing if that is there already.
+
+    Raises SchemaBehind if the user of the URL may not change it.
+    """
+    schema: str | None = None
+    try:
+        async with _connected(url) as connection:
+            schema = await _schema(connection)
+            if not await is_newest(connection):
+                await _take_turn(connection)
+                await connection.run_sync(lambda sync: command.upgrade(_config(sync), "head"))
+    except StoreUnavailable as err:
+        if getattr(getattr(err.__cause__, "orig", None), "sqlstate", None) == _NO_PRIVILEGE:
+            raise SchemaBehind(schema) from err
+        raise
+    return schema
+
+
+def newest() -> str:
+    """The schema of this program."""
+    return str(_scripts().get_current_head())
 
 
 async def is_newest(connection: AsyncConnection) -> bool:
@@ -74,7 +112,7 @@ async def is_newest(connection: AsyncConnection) -> bool:
     current = await _schema(connection)
     if current is not None and current not in _revisions():
         raise SchemaUnknown(current)
-    return current == _scripts().get_current_head()
+    return current == newest()
 
 
 async def downgrade(url: str, *, to: str = "base") -> None:

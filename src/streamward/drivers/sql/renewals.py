@@ -21,8 +21,10 @@ from streamward.leases.lease import DenialReason, Denied
 from streamward.leases.store import Kept, Named, Renewal, Renewed
 from streamward.model.ids import CameraId, Generation
 
-_CALLERS = ("caller", "runner_id", "incarnation")
+_CALLERS = ("caller", "runner_id", "incarnation", "echo")
 _NAMED = ("place", "caller", "camera_uuid", "generation", "ttl")
+
+_IS_WANTED = "l.wanted AND l.ended_at IS NULL"
 
 Held = tuple[int, CameraId]  # a caller, and a camera that it holds
 
@@ -34,7 +36,7 @@ class _Sent:
     at: datetime
     current: frozenset[int]  # the callers that may renew at all
     kept: dict[Held, Kept]
-    rest: dict[Held, tuple[Generation, bool]]  # held, but not renewed: the generation, and whether it is wanted
+    rest: dict[Held, tuple[Generation, bool]]  # held, but not renewed: the generation, and whether it is still its own
 
     def outcome(self, caller: int, renewal: Renewal) -> Renewed | Denied:
         if caller not in self.current:
@@ -142,7 +144,9 @@ class SqliteRenewals:
 
 def _listed(renewals: Sequence[Renewal]) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
     """The callers and what they name, each with its place in the list."""
-    callers = [(caller, each.owner.runner_id, each.owner.incarnation) for caller, each in enumerate(renewals)]
+    callers = [
+        (caller, each.owner.runner_id, each.owner.incarnation, each.echo) for caller, each in enumerate(renewals)
+    ]
     named = [
         (caller, each.camera_id, each.generation, renewal.ttl)
         for caller, renewal in enumerate(renewals)
@@ -169,18 +173,21 @@ def _tables(dialect: SqlDialect) -> str:
     return (
         f"WITH current AS MATERIALIZED ({_current(dialect)}),"
         # CROSS makes SQLite join in this order: from each row of the list to its lease, not the other way round.
-        f" k AS MATERIALIZED (SELECT n.place, n.camera_uuid, n.ttl FROM {dialect.listed(*_NAMED)}"
+        f" k AS MATERIALIZED (SELECT n.place, n.camera_uuid, n.ttl, current.echo FROM {dialect.listed(*_NAMED)}"
         " CROSS JOIN current CROSS JOIN stream_leases AS l"
         " WHERE current.caller = n.caller AND l.camera_uuid = n.camera_uuid"
-        " AND l.runner_id = current.runner_id AND l.incarnation = current.incarnation AND l.wanted"
+        f" AND l.runner_id = current.runner_id AND l.incarnation = current.incarnation AND {_IS_WANTED}"
         f" AND (n.generation IS NULL OR n.generation = l.generation) {dialect.locking('l', skip=True)}),"
         f" t AS MATERIALIZED ({dialect.now_after_locks})"
     )
 
 
 def _extend(dialect: SqlDialect) -> str:
-    extended = LeaseRule(dialect).extended("coalesce(k.ttl, l.ttl)")
-    return f"UPDATE stream_leases AS l SET {extended} FROM k, t WHERE l.camera_uuid = k.camera_uuid"
+    rule = LeaseRule(dialect)
+    return (
+        f"UPDATE stream_leases AS l SET {rule.extended('coalesce(k.ttl, l.ttl)')} FROM k, t"
+        f" WHERE l.camera_uuid = k.camera_uuid AND {rule.echo_fits('k.echo')}"
+    )
 
 
 def _renew(dialect: SqlDialect) -> Statement:
@@ -192,7 +199,8 @@ def _list(dialect: SqlDialect) -> Statement:
     """All that the callers hold; at least one row."""
     return statement(
         f"WITH current AS MATERIALIZED ({_current(dialect)}), t AS ({dialect.now})"
-        " SELECT t.now, current.caller, l.camera_uuid, l.generation, l.wanted FROM t LEFT JOIN current ON true"
+        f" SELECT t.now, current.caller, l.camera_uuid, l.generation, {_IS_WANTED} AS wanted"
+        " FROM t LEFT JOIN current ON true"
         " LEFT JOIN stream_leases AS l ON l.runner_id = current.runner_id AND l.incarnation = current.incarnation",
         returns="now caller camera_uuid generation wanted",
     )
@@ -205,7 +213,7 @@ def renew_and_list(dialect: SqlDialect) -> Statement:
         " kept AS (SELECT array_agg(place) AS places, array_agg(generation) AS generations, array_agg(ttl) AS ttls"
         " FROM changed),"
         " rest AS (SELECT array_agg(current.caller) AS rest_callers, array_agg(l.camera_uuid) AS rest_cameras,"
-        " array_agg(l.generation) AS rest_generations, array_agg(l.wanted) AS rest_wanted"
+        f" array_agg(l.generation) AS rest_generations, array_agg({_IS_WANTED}) AS rest_wanted"
         " FROM current JOIN stream_leases AS l"
         " ON l.runner_id = current.runner_id AND l.incarnation = current.incarnation"
         " WHERE NOT EXISTS (SELECT FROM changed WHERE changed.camera_uuid = l.camera_uuid))"

@@ -17,7 +17,7 @@ from streamward.model.register import AuditRow
 from streamward.model.runner import DrainMode, Making, Runner
 from streamward.model.source_url import NETWORK, SourceKind
 from streamward.model.status import StreamState, StreamStatus, Substate
-from streamward.model.tenant import Tenant
+from streamward.model.tenant import Tenant, TenantDeletion
 from streamward.model.video import DecodeMode
 from streamward.model.zone import Zone
 
@@ -33,6 +33,8 @@ def lease_of(row: Row[Any]) -> Lease:
         granted_at=row.l_granted_at,
         expires_at=row.l_expires_at,
         not_before=row.l_not_before,
+        ended_at=row.l_ended_at,
+        made_until=row.l_made_until,
     )
 
 
@@ -54,6 +56,7 @@ def camera_of(row: Row[Any]) -> Camera:
         camera_id=row.c_camera_uuid,
         tenant_id=row.c_tenant_id,
         site_id=row.c_site_id,
+        name=row.c_name,
         rtsp_url=row.c_rtsp_url,
         sealed=row.c_sealed_credential,
         credential_version=row.c_credential_version,
@@ -66,6 +69,7 @@ def camera_of(row: Row[Any]) -> Camera:
         zones=tuple(map(_zone, json.loads(row.c_zones))),
         thresholds=tuple(json.loads(row.c_thresholds).items()),
         labels=tuple(json.loads(row.c_labels).items()),
+        tls_fingerprint=row.c_tls_fingerprint,
         updated_at=row.c_updated_at,
         revision=row.c_revision,
     )
@@ -82,6 +86,7 @@ def site_of(row: Row[Any]) -> Site:
         tenant_id=row.s_tenant_id,
         policy=policy_of(row.s_policy),
         addresses=_addresses(json.loads(row.s_address_policy)),
+        tls_ca=row.s_tls_ca,
         dials=row.s_capacity,
         dials_per_minute=float(row.s_refill_rate),
         updated_at=row.s_updated_at,
@@ -112,6 +117,7 @@ def runner_of(row: Row[Any]) -> Runner:
         detector=row.r_detector,
         earlier_detector=row.r_earlier_detector,
         making=Making(proven=row.r_proven_make, tried=row.r_tried_make, problem=row.r_make_problem),
+        answer_delay=row.r_answer_delay_s,
         revision=row.r_revision,
     )
 
@@ -137,6 +143,8 @@ def status_of(row: Row[Any]) -> StreamStatus:
         shard_id=row.u_shard_id,
         substate=None if row.u_substate is None else Substate(row.u_substate),
         error_code=row.u_error_code,
+        error_detail=row.u_error_detail,
+        retry_at=row.u_retry_at,
         fps=row.u_fps,
         last_frame_ts=row.u_last_frame_ts,
         last_frame_age_s=row.u_last_frame_age_s,
@@ -151,7 +159,26 @@ def policy_of(name: str | None) -> LeasePolicyName | None:
 
 
 def tenant_of(row: Row[Any]) -> Tenant:
-    return Tenant(tenant_id=row.e_tenant_id, name=row.e_name, updated_at=row.e_updated_at, revision=row.e_revision)
+    return Tenant(
+        tenant_id=row.e_tenant_id,
+        tenant_key=row.e_tenant_key,
+        name=row.e_name,
+        updated_at=row.e_updated_at,
+        revision=row.e_revision,
+    )
+
+
+def tenant_deletion_of(row: Row[Any]) -> TenantDeletion:
+    return TenantDeletion(
+        tenant_key=row.y_tenant_key,
+        tenant_id=row.y_tenant_id,
+        requested_at=row.y_requested_at,
+        tokens_after=row.y_tokens_after,
+        rows_deleted_at=row.y_rows_deleted_at,
+        payloads_deleted_at=row.y_payloads_deleted_at,
+        finished_at=row.y_finished_at,
+        removed=json.loads(row.y_removed),
+    )
 
 
 def invitation_of(row: Row[Any]) -> Invitation:

@@ -44,12 +44,13 @@ class RunnerStatements:
         self.register = statement(
             "UPDATE runners AS r SET incarnation = :incarnation, tenant_id = :tenant_id, site_id = :site_id,"
             " policy = :policy, status = 'REGISTERED', capacity_streams = coalesce(:capacity, capacity_streams),"
-            f" last_seen_at = {now} WHERE r.runner_id = :runner_id {runner}",
+            f" last_seen_at = {now}, answer_delay_s = NULL WHERE r.runner_id = :runner_id {runner}",
             RUNNER,
         )
         self.heartbeat = statement(
             f"UPDATE runners AS r SET last_seen_at = {now}, proven_make = :proven_make,"
-            f" tried_make = :tried_make, make_problem = :make_problem WHERE {_IS_CURRENT} {runner}",
+            " tried_make = :tried_make, make_problem = :make_problem, answer_delay_s = :answer_delay_s"
+            f" WHERE {_IS_CURRENT} {runner}",
             RUNNER,
         )
         self.end = statement(
@@ -57,7 +58,7 @@ class RunnerStatements:
             f" VALUES (:runner_id, :incarnation, {now}) ON CONFLICT (runner_id, incarnation)"
             " DO UPDATE SET ended_at = coalesce(i.ended_at, excluded.ended_at)"
         )
-        self.let_all_go = rule.change(rule.found(MINE), assign=rule.let_go("NULL"), where=MINE)
+        self.let_all_go = rule.change(rule.found(MINE), assign=rule.released_with_all(), where=MINE)
         self.load = _load(dialect)
 
 
@@ -90,13 +91,16 @@ class SqlRunners:
         self._db.ring()
         return tuple(row.l_camera_uuid for row in freed)
 
-    async def heartbeat(self, owner: Owner, making: Making = AS_STARTED) -> Runner | Denied:
+    async def heartbeat(
+        self, owner: Owner, making: Making = AS_STARTED, *, answer_delay: float | None = None
+    ) -> Runner | Denied:
         params = {
             "runner_id": owner.runner_id,
             "incarnation": owner.incarnation,
             "proven_make": making.proven,
             "tried_make": making.tried,
             "make_problem": making.problem,
+            "answer_delay_s": answer_delay,
         }
         async with self._db.single() as connection:
             row = (await connection.execute(self._runner_sql.heartbeat, {**params, **self._db.moment()})).one_or_none()

@@ -1,10 +1,13 @@
 """Sites of a fleet that is made up, in SQL, each with its tenant and its dial budget."""
 # ruff: noqa: S608 - the parts are this package's own constants; values are always bound
 
+import secrets
+
 from streamward.drivers.sql.database import Database
 from streamward.drivers.sql.edit_statements import BUDGETED, RecordStatements, row_of
 from streamward.drivers.sql.statement import statement
 from streamward.model.camera import Site
+from streamward.model.tenant import tenant_key
 
 
 class SqlSites:
@@ -20,7 +23,8 @@ class SqlSites:
             " address_policy = excluded.address_policy, updated_at = excluded.updated_at, revision = s.revision + 1"
         )
         self._tenant_sql = statement(
-            f"INSERT INTO tenants (tenant_id, name, updated_at) VALUES (:tenant_id, '', {now}) ON CONFLICT DO NOTHING"
+            "INSERT INTO tenants (tenant_id, tenant_key, name, updated_at)"
+            f" VALUES (:tenant_id, :tenant_key, '', {now}) ON CONFLICT DO NOTHING"
         )
         self._budget_sql = RecordStatements(database.dialect).budget
 
@@ -30,6 +34,7 @@ class SqlSites:
         described = {name: row[name] for name in ("site_id", "tenant_id", "policy", "address_policy")}
         budget = self._db.dialect.pack(BUDGETED, [[row[name] for name in BUDGETED]])
         async with self._db.transaction() as tx:
-            await tx.execute(self._tenant_sql, {"tenant_id": site.tenant_id, **moment})
+            fresh = {"tenant_id": site.tenant_id, "tenant_key": tenant_key(secrets.token_hex(16))}
+            await tx.execute(self._tenant_sql, {**fresh, **moment})
             await tx.execute(self._site_sql, {**described, **moment})
             await tx.execute(self._budget_sql, {**budget, **moment})

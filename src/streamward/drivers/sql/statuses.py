@@ -1,4 +1,7 @@
-"""Stream reports in SQL: a report counts if its runner holds the lease, in the generation that it names."""
+"""Stream reports in SQL: a report counts if its runner holds the lease, in the generation that it names.
+
+The lease must be for the tenant that has the camera now: the id of a deleted camera may be another tenant's.
+"""
 # ruff: noqa: S608 - the parts are this package's own constants; values are always bound
 
 from collections.abc import Sequence
@@ -46,6 +49,8 @@ def _row(report: StreamStatus) -> tuple[object, ...]:
         report.shard_id,
         report.substate,
         report.error_code,
+        report.error_detail,
+        report.retry_at,
         report.fps,
         report.last_frame_ts,
         report.last_frame_age_s,
@@ -63,6 +68,8 @@ def _record(dialect: SqlDialect) -> Statement:
         f" SELECT {', '.join(f'n.{name}' for name in _REPORTED)},"
         f" {streaming.format('t.now')}, {streaming.format('l.generation')}"
         f" FROM {dialect.listed(*_REPORTED)} CROSS JOIN t JOIN stream_leases AS l ON l.camera_uuid = n.camera_uuid"
+        " JOIN cameras AS c ON c.camera_uuid = l.camera_uuid JOIN lease_grants AS g ON g.camera_uuid = l.camera_uuid"
+        " AND g.generation = l.generation AND g.tenant_id = c.tenant_id"
         " WHERE l.runner_id = n.runner_id AND (n.generation IS NULL OR n.generation = l.generation)"
         f" ORDER BY n.camera_uuid ON CONFLICT (camera_uuid) DO UPDATE SET {changed}, {kept} RETURNING camera_uuid",
         returns="camera_uuid",

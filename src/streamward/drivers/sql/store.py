@@ -14,10 +14,18 @@ from streamward.drivers.sql.records import SqlLeaseRecords
 from streamward.drivers.sql.register import SqlRegister
 from streamward.drivers.sql.runners import SqlRunners
 from streamward.drivers.sql.sites import SqlSites
+from streamward.drivers.sql.statement import statement
 from streamward.drivers.sql.statuses import SqlStatuses
+from streamward.drivers.sql.tenant_deletions import SqlTenantDeletions
 from streamward.leases.policy import BY_NAME, Policies
+from streamward.leases.store import KeyKind
 from streamward.runtime.bell import Bell
 from streamward.runtime.clock import Clock
+
+_INSERT_KEY = "INSERT INTO installation_keys (kind, key_id) VALUES (:kind, :key_id) ON CONFLICT (kind)"
+_RECORD_FIRST = statement(f"{_INSERT_KEY} DO NOTHING")
+_RECORD_KEY = statement(f"{_INSERT_KEY} DO UPDATE SET key_id = excluded.key_id")
+_FIND_KEY = statement("SELECT key_id FROM installation_keys WHERE kind = :kind", returns="key_id")
 
 
 class SqlStore(
@@ -30,6 +38,7 @@ class SqlStore(
     SqlLogins,
     SqlStatuses,
     SqlRegister,
+    SqlTenantDeletions,
     SqlIdentities,
 ):
     """One control plane's way into `postgresql://…` or `sqlite:///…`."""
@@ -55,6 +64,20 @@ class SqlStore(
         await self._renewals.close()
         await self._releases.close()
         await self._db.engine.dispose()
+
+    async def agree_key(self, kind: KeyKind, key_id: str) -> str:
+        async with self._db.transaction() as tx:
+            await tx.execute(_RECORD_FIRST, {"kind": kind, "key_id": key_id})
+            return str((await tx.execute(_FIND_KEY, {"kind": kind})).one().key_id)
+
+    async def find_key(self, kind: KeyKind) -> str | None:
+        async with self._db.single() as connection:
+            row = (await connection.execute(_FIND_KEY, {"kind": kind})).one_or_none()
+        return None if row is None else str(row.key_id)
+
+    async def record_key(self, kind: KeyKind, key_id: str) -> None:
+        async with self._db.single() as connection:
+            await connection.execute(_RECORD_KEY, {"kind": kind, "key_id": key_id})
 
     @property
     def statements(self) -> int:

@@ -31,8 +31,7 @@ def _values(crossed: Crossed) -> tuple[object, ...]:
     )
 
 
-def _new(crossed: Crossed, zone_event_id: int, is_late: bool, at: datetime) -> Noted:
-    made_at = min(crossed.happened_at, at)
+def _new(_crossed: Crossed, zone_event_id: int, is_late: bool, made_at: datetime) -> Noted:
     return Noted(zone_event_id=zone_event_id, made_at=made_at, is_late=is_late, is_new=True)
 
 
@@ -100,6 +99,7 @@ def _record_of(row: Any) -> ZoneEventRecord:
         camera_id=row.z_camera_uuid,
         generation=row.z_generation,
         made_at=row.z_made_at,
+        stamped_at=row.z_stamped_at,
         stored_at=row.z_stored_at,
         is_late=row.z_is_late,
         kind=Crossing(row.z_type),

@@ -14,6 +14,8 @@ PICTURE = 1  # a slice
 KEY = 2  # of a picture that needs no other
 PARAMETER = 4
 DISPOSABLE = 8  # no other picture needs it
+RECOVERY = 16  # a message: a decoder that begins here shows whole pictures from some later one on
+EXACT = 32  # the same, from this one on
 
 _SHORT_CODE = b"\0\0\1"
 

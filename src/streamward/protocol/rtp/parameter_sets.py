@@ -14,7 +14,7 @@ from streamward.protocol.rtp.packet import RtpError
 LARGEST_SIDE = 16384  # pixels
 
 _WITH_CHROMA = frozenset({44, 83, 86, 100, 110, 118, 122, 128, 134, 135, 138, 139, 144, 244})  # profiles
-_KINDS = {VideoCodec.H264: (h264.SPS, h264.PPS), VideoCodec.H265: (h265.VPS, h265.SPS, h265.PPS)}
+_KINDS = {VideoCodec.H264: (h264.SPS, h264.PPS), VideoCodec.H265: (h265.VPS, h265.SPS, h265.PPS), VideoCodec.MJPEG: ()}
 
 
 class MalformedParameterSet(RtpError):

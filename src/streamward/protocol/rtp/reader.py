@@ -1,12 +1,18 @@
-"""From RTP packets to access units: whole pictures in Annex B form, and facts about what went wrong between them.
+"""From RTP packets to access units: whole pictures, and facts about what went wrong between them.
+
+Units of H.264 and H.265 are in Annex B form, those of MJPEG are JPEG files.
 
 A unit ends with the marker, or where the timestamp changes; a marker before any slice ends nothing, and a sender whose
 markers are found to lie (a picture goes on behind one) is followed by timestamps alone.
 
 Loss. A unit of which a packet is missing, or may be missing, is dropped. If another picture may have needed it,
-every unit up to the next whole keyframe is handed out as *damaged*: a decoder can go on with it and show smears, or
-wait. A gap within one picture that no other needs (H.264 `nal_ref_idc` 0) damages nothing else. Before the first
-keyframe with known parameter sets everything is damaged.
+every unit up to the next whole keyframe or recovery point is handed out as *damaged*: a decoder can go on with it and
+show smears, or wait. A gap within one picture that no other needs (H.264 `nal_ref_idc` 0) damages nothing else. Before
+the first keyframe or recovery point with known parameter sets everything is damaged.
+
+Keyframes are IDR pictures (H.265: IRAP) and I pictures behind parameter sets or an exact recovery point. Recovery
+points are the other pictures that are marked so, and where one is waited for, any I picture. Of H.265 they are not
+read.
 
 Guaranteed: memory stays below `largest_unit` + twice a packet + its parameter sets + the packets that wait for
 their turn; no input raises. Not guaranteed: that a unit decodes; encoders and networks do as they like within a
@@ -20,8 +26,8 @@ from enum import StrEnum
 import msgspec
 
 from streamward.model.video import PictureSize, VideoCodec
-from streamward.protocol.rtp import h264, h265
-from streamward.protocol.rtp.nal import DISPOSABLE, KEY, PICTURE, UnitBuffer
+from streamward.protocol.rtp import h264, h265, jpeg
+from streamward.protocol.rtp.nal import DISPOSABLE, EXACT, KEY, PARAMETER, PICTURE, RECOVERY, UnitBuffer
 from streamward.protocol.rtp.order import DEFAULT_WINDOW, Order
 from streamward.protocol.rtp.packet import MalformedPacket, RtpPacket, parse
 from streamward.protocol.rtp.parameter_sets import ParameterSets
@@ -34,12 +40,13 @@ _UNPACK = {VideoCodec.H264: h264.unpack, VideoCodec.H265: h265.unpack}
 
 
 class AccessUnit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One picture, as a decoder takes it; parameter sets stand in front of a keyframe."""
+    """One picture, as a decoder takes it; parameter sets stand in front of a keyframe and of a recovery point."""
 
     content: bytes
     is_keyframe: bool
     is_damaged: bool  # a picture that it needs may be missing
     is_disposable: bool = False  # no other picture needs it
+    is_recovery_point: bool = False  # a decoder can begin here, and shows whole pictures a little later
     timestamp: int  # ticks of the track's clock, unwrapped: it goes on past 2³²
 
     def __repr__(self) -> str:
@@ -131,7 +138,8 @@ class RtpReader:
 
     def __init__(self, spec: ReaderSpec) -> None:
         self._spec = spec
-        self._unpack = _UNPACK[spec.codec]
+        self._unpack = _UNPACK.get(spec.codec) or jpeg.JpegDepacketizer().unpack
+        self._end = jpeg.END if spec.codec is VideoCodec.MJPEG else b""  # of each unit
         self._parameters = ParameterSets(spec.codec)
         for nal in spec.parameter_sets:
             self._parameters.learn(nal)
@@ -251,22 +259,35 @@ class RtpReader:
         if not unit.kinds & PICTURE:
             return found  # parameter sets or messages alone: the next unit has the picture
         found += self._unwrap(timestamp)
-        is_keyframe = unit.kinds & KEY != 0
-        if is_keyframe and self._parameters.is_complete:
-            self._is_damaged = False
-        content = bytes(unit.content)
-        if is_keyframe and not self._parameters.holds(unit.parameters):
-            content = self._parameters.content + content
+        content = bytes(unit.content) + self._end
+        is_keyframe, is_recovery_point = self._random_access(unit.kinds, content)
+        if is_keyframe or is_recovery_point:
+            self._is_damaged = self._is_damaged and not self._parameters.is_complete
+            if not self._parameters.holds(unit.parameters):
+                content = self._parameters.content + content
         found.append(
             AccessUnit(
                 content=content,
                 is_keyframe=is_keyframe,
                 is_damaged=self._is_damaged,
                 is_disposable=unit.kinds & DISPOSABLE != 0,
+                is_recovery_point=is_recovery_point,
                 timestamp=self._unwrapped,
             )
         )
         return found
+
+    def _random_access(self, kinds: int, content: bytes) -> tuple[bool, bool]:
+        """Whether a picture is a keyframe, or else a recovery point."""
+        if kinds & KEY:
+            return True, False
+        is_marked = kinds & (RECOVERY | PARAMETER) != 0
+        if self._spec.codec is not VideoCodec.H264 or not (is_marked or self._is_damaged):
+            return False, False
+        is_intra = h264.is_intra(content)
+        if is_intra and kinds & (EXACT | PARAMETER):
+            return True, False
+        return False, is_intra or kinds & RECOVERY != 0
 
     def _doubt(self, unit: UnitBuffer, timestamp: int) -> DropReason | None:
         """Whether the unit's beginning is elsewhere."""

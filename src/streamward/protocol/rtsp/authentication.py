@@ -207,13 +207,16 @@ class Guard:
     def _check_digest(self, method: str, uri: str, given: dict[str, str]) -> Proof:
         algorithm = _algorithm(given.get("algorithm"))
         nonce = given.get("nonce", "")
-        if algorithm not in self.algorithms or given.get("uri") != uri or (given.get("qop") == "auth") != self.has_qop:
+        named = given.get("uri", "")
+        if algorithm not in self.algorithms or (given.get("qop") == "auth") != self.has_qop:
+            return Proof.WRONG
+        if not _is_for(named, uri):
             return Proof.WRONG
         count = given.get("nc", "")
         if self.has_qop and not _COUNT.fullmatch(count):
             return Proof.WRONG
         challenge = DigestChallenge(realm=self.realm, nonce=nonce, algorithm=algorithm, has_qop=self.has_qop)
-        attempt = _Attempt(method=method, uri=uri, count=count, client_nonce=given.get("cnonce", ""))
+        attempt = _Attempt(method=method, uri=named, count=count, client_nonce=given.get("cnonce", ""))
         wanted = _response(challenge, self.credential, attempt)
         if not compare_digest(wanted.encode(), _bytes(given.get("response", "").lower())):
             return Proof.WRONG
@@ -227,6 +230,17 @@ class Guard:
                 return Proof.WRONG  # said before: somebody repeats what they heard
             self._highest = count
         return Proof.RIGHT
+
+
+def _is_for(named: str, uri: str) -> bool:
+    """Whether an answer that names one URI may stand in a request to another.
+
+    Clients of live555 (VLC, many recorders) name the stream's base URL in requests to its tracks, with or without a
+    slash at its end.
+    """
+    base = named.rstrip("/")
+    has_path = base.count("/") > 2  # `rtsp://host/path`: a host alone is no stream
+    return named == uri or (has_path and (uri.rstrip("/") == base or uri.startswith(f"{base}/")))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

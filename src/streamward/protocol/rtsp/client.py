@@ -80,6 +80,7 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True):
     code: StreamErrorCode
     step: ClientState
     status: int | None = None  # the answer that ended it
+    encodings: tuple[str, ...] = ()  # of a camera whose video cannot be decoded, as it names them
     is_login_refused: bool = False  # a login was tried, and counts as refused
 
 
@@ -112,6 +113,7 @@ _CODES: dict[int, StreamErrorCode] = {
     Status.FORBIDDEN: StreamErrorCode.RTSP_AUTH_FAILED,
     Status.NOT_FOUND: StreamErrorCode.RTSP_NOT_FOUND,
     Status.GONE: StreamErrorCode.RTSP_NOT_FOUND,
+    Status.UNSUPPORTED_TRANSPORT: StreamErrorCode.TRANSPORT_UNSUPPORTED,
     Status.NOT_ENOUGH_BANDWIDTH: StreamErrorCode.CAMERA_FULL,
     Status.UNAVAILABLE: StreamErrorCode.CAMERA_FULL,
 }
@@ -261,7 +263,8 @@ class RtspClient:
             return self._fail(StreamErrorCode.CORRUPT_STREAM, reply)
         track = description.video()
         if track is None:
-            return self._fail(StreamErrorCode.CODEC_UNSUPPORTED, reply)
+            video = tuple(track.encoding for track in description.tracks if track.media == "video" and track.encoding)
+            return self._fail(StreamErrorCode.CODEC_UNSUPPORTED, reply, encodings=video)
         base = location.base_of(self._spec.url, reply.headers)
         self._aggregate = location.aggregate_url(self._spec.url, base, description)
         self._track_url = location.track_url(self._spec.url, base, track)
@@ -271,8 +274,10 @@ class RtspClient:
         session = _SESSION.fullmatch((reply.headers.get("Session") or "").strip())
         transport = reply.headers.get("Transport") or ""
         channels = _CHANNELS.search(transport)
-        if session is None or (transport and not channels and "TCP" not in transport.upper()):
+        if session is None:
             return self._fail(StreamErrorCode.RTSP_REFUSED, reply)
+        if transport and not channels and "TCP" not in transport.upper():
+            return self._fail(StreamErrorCode.TRANSPORT_UNSUPPORTED, reply)
         self._session = session[1]
         if timeout := _TIMEOUT.search(session[2] or ""):
             self._timeout = max(1.0, float(timeout[1]))
@@ -331,11 +336,18 @@ class RtspClient:
         return Request(method=method, uri=uri, headers=Headers(tuple(fields)))
 
     def _fail(
-        self, code: StreamErrorCode, reply: Reply | None = None, *, is_login_refused: bool = False
+        self,
+        code: StreamErrorCode,
+        reply: Reply | None = None,
+        *,
+        is_login_refused: bool = False,
+        encodings: tuple[str, ...] = (),
     ) -> list[Effect]:
         """The end, after giving back a session that the server may still count."""
         status = reply.status if reply else None
-        failed = Failed(code=code, step=self.state, status=status, is_login_refused=is_login_refused)
+        failed = Failed(
+            code=code, step=self.state, status=status, is_login_refused=is_login_refused, encodings=encodings
+        )
         goodbye: list[Effect] = []
         if self._session is not None and self.state is not ClientState.ENDING and status != Status.SESSION_NOT_FOUND:
             goodbye = self._ask(Method.TEARDOWN, self._aggregate)

@@ -22,11 +22,12 @@ CLOCK_RATE = 90_000  # ticks a second, of all video
 _MEDIA = re.compile(r"m=(\S{1,32}) +\d{1,5}(?:/\d+)? +\S+ +(\d{1,3})(?: .*)?", re.ASCII)
 _RTPMAP = re.compile(r"(\d{1,3}) +([^/\s]{1,32})(?:/(\d{1,9}))?.*", re.ASCII)
 _FMTP = re.compile(r"(\d{1,3}) +(.*)", re.ASCII)
-_CODECS = {"H264": VideoCodec.H264, "H265": VideoCodec.H265, "HEVC": VideoCodec.H265}
+_CODECS = {"H264": VideoCodec.H264, "H265": VideoCodec.H265, "HEVC": VideoCodec.H265, "JPEG": VideoCodec.MJPEG}
 _STATIC = {26: "JPEG", 32: "MPV", 33: "MP2T", 34: "H263"}  # RFC 3551: types that need no rtpmap
 _SPROPS = {
     VideoCodec.H264: ("sprop-parameter-sets",),
     VideoCodec.H265: ("sprop-vps", "sprop-sps", "sprop-pps"),
+    VideoCodec.MJPEG: (),
 }
 
 
@@ -100,12 +101,13 @@ class _Section:
 
     def track(self) -> Track:
         """What the lines say together."""
-        codec = _CODECS.get(self.encoding.upper()) if self.media == "video" else None
+        encoding = self.encoding or _STATIC.get(self.payload_type, "")
+        codec = _CODECS.get(encoding.upper()) if self.media == "video" else None
         mode = self.parameters.get("packetization-mode", "0")
         return Track(
             media=self.media,
             payload_type=self.payload_type,
-            encoding=self.encoding or _STATIC.get(self.payload_type, ""),
+            encoding=encoding,
             codec=codec,
             clock_rate=self.clock_rate,
             control=self.control,

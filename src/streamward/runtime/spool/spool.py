@@ -21,6 +21,7 @@ one write to the page cache; reading is from there if the backlog is young.
 import contextlib
 import fcntl
 import os
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,6 +79,7 @@ class Spool:
         """Takes the spool over, made if it is not there; raises SpoolInUse."""
         self.folder = folder
         self.lost = 0  # records that gave way or could not be written, since it was opened
+        self.disk_error: OSError | None = None  # why the disk did not take the newest record at first; None: it did
         self._most_bytes = most_bytes - _FOR_GAPS
         self._segment_bytes = min(_LARGEST_SEGMENT, max(_SMALLEST_SEGMENT, most_bytes // _PARTS))
         self._is_synced = is_synced
@@ -108,6 +110,7 @@ class Spool:
         """Keeps one record; raises RecordTooLong, and nothing else: a full disk makes the oldest give way."""
         if len(payload) > LONGEST:
             raise RecordTooLong(len(payload))
+        self.disk_error = None
         if not (self._make_room(RECORD_BYTES + len(payload) + HEADER_BYTES) and self._write(payload)):
             self._miss()
         self._number += 1
@@ -160,7 +163,8 @@ class Spool:
         while True:
             try:
                 self._appendable(RECORD_BYTES + len(payload)).append(payload, is_synced=self._is_synced)
-            except OSError:
+            except OSError as error:
+                self.disk_error = error
                 if not self._drop_oldest():
                     return False
             else:
@@ -260,6 +264,19 @@ def abandoned(root: Path, *, most_bytes: int) -> list[Spool]:
             continue
         failpoints.reach(ADOPTED)
     return found
+
+
+def discard(folder: Path) -> bool:
+    """Deletes a spool with all that was not published; False: a living process has it, or it is gone."""
+    try:
+        lock = _locked(folder)
+    except SpoolInUse:
+        return False
+    try:
+        shutil.rmtree(folder)
+    finally:
+        os.close(lock)
+    return True
 
 
 def _locked(folder: Path) -> int:

@@ -94,6 +94,16 @@ def test_what_is_told_of_a_well_camera_is_a_disturbance():
     assert ledger.disturbances == ["cam-2: CORRUPT_STREAM"]
 
 
+def test_streams_that_disconnect_because_the_worker_ends_are_no_disturbance():
+    ledger = running()
+    ledger.is_ending = True
+    status(ledger, "cam-1", StreamState.DISCONNECTED, 10.0)
+    assert ledger.disturbances == []
+    ledger.is_ending = False
+    status(ledger, "cam-2", StreamState.DISCONNECTED, 10.0)
+    assert ledger.disturbances == ["cam-2: DISCONNECTED"]
+
+
 def test_repeats_doubles_and_what_never_came_are_counted():
     ledger = running()
     for seq in (1, 2, 2, 5):

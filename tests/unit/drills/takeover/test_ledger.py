@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from streamward.drills.takeover.ledger import Ledger, Term
 from streamward.leases.fence import Verdict
 from streamward.leases.lease import Grant, Owner
-from streamward.model.ids import CameraId, Generation, Incarnation, RunnerId
+from streamward.model.ids import CameraId, Generation, Incarnation, RunnerId, SiteId, TenantId
 from streamward.model.status import StreamState
 from streamward.protocol.events import DetectionEvent, Latency
 from streamward.protocol.streams import StreamReport
@@ -24,6 +24,8 @@ def a_grant(generation: int, owner: str, since: float) -> Grant:
         camera_id=CAMERA,
         generation=Generation(generation),
         owner=Owner(RunnerId(owner), Incarnation(f"{owner}1")),
+        tenant_id=TenantId("acme"),
+        site_id=SiteId("yard"),
         granted_at=at(since),
     )
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamward.protocol.rtp import h264
-from streamward.protocol.rtp.nal import DISPOSABLE, KEY, PARAMETER, PICTURE, UnitBuffer, join
+from streamward.protocol.rtp.nal import DISPOSABLE, EXACT, KEY, PARAMETER, PICTURE, RECOVERY, UnitBuffer, join
 
 
 def unpacked(*payloads: bytes) -> UnitBuffer | None:
@@ -26,6 +26,43 @@ def unpacked(*payloads: bytes) -> UnitBuffer | None:
 )
 def test_what_a_nal_unit_is(first, kinds):
     assert h264.kinds_of(bytes([first])) == kinds
+
+
+@pytest.mark.parametrize(
+    ("messages", "kinds"),
+    [
+        (b"", 0),
+        (b"\x05\x02ab\x80", 0),
+        (b"\x06", 0),
+        (b"\x06\x01\xc4\x80", RECOVERY | EXACT),
+        (b"\x06\x01\x24\x80", RECOVERY),
+        (b"\x01\x03\0\0\3\x01\x06\x01\xc4\x80", RECOVERY | EXACT),  # behind another, with a byte that is no content
+    ],
+)
+def test_a_recovery_point_is_found_among_the_messages_of_a_nal_unit(messages, kinds):
+    nal = b"\x06" + messages
+    assert h264.kinds_of(nal) == kinds
+    for payload in (nal, h264.aggregate([nal])):
+        unit = unpacked(payload)
+        assert unit is not None
+        assert unit.kinds == kinds
+
+
+@pytest.mark.parametrize(
+    ("slices", "is_intra"),
+    [
+        ([b"\x41\x88\xaa"], True),  # slice type 7
+        ([b"\x41\x9a\xaa"], False),  # 5
+        ([b"\x41\xb0\xaa", b"\x41\x10\xea\xaa"], True),  # 2; 2 from macroblock 7 on
+        ([b"\x41\xb0\xaa", b"\x41\x11\xff\xaa"], False),  # 2; 0
+        ([b"\x41"], False),
+        ([b"\x41\x00"], False),
+        ([b"\x67\x88"], False),
+        ([], False),
+    ],
+)
+def test_a_picture_is_intra_if_all_its_slices_are(slices, is_intra):
+    assert h264.is_intra(join([b"\x09\x10", *slices])) is is_intra
 
 
 @given(st.integers(0, 3), st.integers(1, 23), st.binary(max_size=200), st.integers(h264.SMALLEST_PAYLOAD, 250))

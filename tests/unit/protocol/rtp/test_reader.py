@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamward.model.video import PictureSize, VideoCodec
+from streamward.model.video import NAL_CODECS, PictureSize, VideoCodec
 from streamward.protocol.rtp.nal import join
 from streamward.protocol.rtp.reader import (
     AccessUnit,
@@ -58,7 +58,7 @@ def flat(parts: list[list[bytes]]) -> list[bytes]:
     return [packet for part in parts for packet in part]
 
 
-@pytest.mark.parametrize("codec", list(VideoCodec))
+@pytest.mark.parametrize("codec", NAL_CODECS)
 @pytest.mark.parametrize("largest", [20, 200, 1400, 60_000])
 def test_real_pictures_arrive_and_are_decoded(codec, largest):
     encoded = clip(codec)
@@ -274,3 +274,43 @@ def test_no_packet_raises(payloads, codec):
         for content in (payload, a_packet(payload, sequence=sequence, timestamp=number // 4, marker=marker)):
             reader.receive(memoryview(content))
             assert reader.buffered <= 1000
+
+
+RECOVERY_POINT, EXACT_POINT = b"\x06\x06\x01\x24\x80", b"\x06\x06\x01\xc4\x80"
+INTRA, PREDICTED = b"\x41\x88" + b"\xaa" * 40, b"\x41\x9a" + b"\xaa" * 40
+
+
+@pytest.mark.parametrize(
+    ("nals", "is_keyframe", "is_recovery_point"),
+    [
+        ([EXACT_POINT, INTRA], True, False),
+        ([SPS_H264, PPS_H264, INTRA], True, False),
+        ([RECOVERY_POINT, INTRA], False, True),
+        ([RECOVERY_POINT, PREDICTED], False, True),
+        ([EXACT_POINT, PREDICTED], False, True),
+        ([INTRA], False, True),
+    ],
+)
+def test_a_stream_without_idr_pictures_begins_where_a_decoder_can(nals, is_keyframe, is_recovery_point):
+    entry = join(nals)
+    found = units(read(packets([join([PREDICTED]), entry, join([PREDICTED])])))
+    assert [unit.is_damaged for unit in found] == [True, False, False]
+    assert (found[1].is_keyframe, found[1].is_recovery_point) == (is_keyframe, is_recovery_point)
+    assert found[1].content == (b"" if SPS_H264 in nals else join([SPS_H264, PPS_H264])) + entry
+
+
+def test_an_intra_picture_is_no_recovery_point_where_none_is_needed():
+    found = units(read(packets([keyframe_h264(), join([INTRA]), join([RECOVERY_POINT, PREDICTED])])))
+    assert [unit.is_recovery_point for unit in found] == [False, False, True]
+    assert [unit.is_keyframe for unit in found] == [True, False, False]
+
+
+def test_without_parameter_sets_no_stream_begins():
+    spec = ReaderSpec(codec=VideoCodec.H264, payload_type=96)
+    assert [unit.is_damaged for unit in units(read(packets([join([EXACT_POINT, INTRA])] * 2), spec))] == [True, True]
+
+
+def test_recovery_points_of_h265_are_not_read():
+    spec = ReaderSpec(codec=VideoCodec.H265, payload_type=96)
+    [found] = units(read([a_packet(b"\x02\x01\x88" + b"\xaa" * 40, marker=True)], spec))
+    assert (found.is_damaged, found.is_recovery_point) == (True, False)

@@ -176,3 +176,20 @@ def test_no_header_raises(challenge, authorization):
         login.challenged([header])
     assert Guard(USER, "n", allows_basic=True).check("PLAY", URI, "Digest " + authorization) is not Proof.RIGHT
     assert Guard(USER, "n", allows_basic=True).check("PLAY", URI, "Basic " + authorization) is not Proof.RIGHT
+
+
+@pytest.mark.parametrize("named", ["rtsp://h/live", "rtsp://h/live/"])
+@pytest.mark.parametrize("asked", ["rtsp://h/live/trackID=1", "rtsp://h/live/", "rtsp://h/live"])
+def test_an_answer_may_name_the_base_url_of_what_is_asked_for(named, asked):
+    guard, login = Guard(USER, "n1"), a_login()
+    login.challenged(guard.challenge())
+    assert guard.check("SETUP", asked, login.answer("SETUP", named)) is Proof.RIGHT
+
+
+@pytest.mark.parametrize(
+    "named", ["rtsp://h", "rtsp://h/", "rtsp://h/liv", "rtsp://h/other", "rtsp://h/live/trackID=2", ""]
+)
+def test_an_answer_for_something_else_is_wrong(named):
+    guard, login = Guard(USER, "n1"), a_login()
+    login.challenged(guard.challenge())
+    assert guard.check("SETUP", "rtsp://h/live/trackID=1", login.answer("SETUP", named)) is Proof.WRONG

@@ -203,7 +203,7 @@ def test_forbidden_counts_if_a_login_was_tried():
         (404, StreamErrorCode.RTSP_NOT_FOUND),
         (453, StreamErrorCode.CAMERA_FULL),
         (503, StreamErrorCode.CAMERA_FULL),
-        (461, StreamErrorCode.RTSP_REFUSED),
+        (461, StreamErrorCode.TRANSPORT_UNSUPPORTED),
         (599, StreamErrorCode.RTSP_REFUSED),
     ],
 )
@@ -222,7 +222,7 @@ def test_each_refusal_has_its_code(status, code):
     [
         (b"", StreamErrorCode.CORRUPT_STREAM),
         (b"m=audio 0 RTP/AVP 0\r\n", StreamErrorCode.CODEC_UNSUPPORTED),
-        (b"m=video 0 RTP/AVP 26\r\n", StreamErrorCode.CODEC_UNSUPPORTED),
+        (b"m=video 0 RTP/AVP 34\r\n", StreamErrorCode.CODEC_UNSUPPORTED),
         (SDP.replace(b"track1", b"tr ck"), StreamErrorCode.CORRUPT_STREAM),
     ],
 )
@@ -234,12 +234,28 @@ def test_descriptions_that_cannot_be_shown(body, code):
     assert failed.code is code
 
 
-@pytest.mark.parametrize("fields", [(), (SESSION, ("Transport", "RTP/AVP;client_port=4-5"))])
-def test_a_setup_without_session_or_channels_has_failed(fields):
+def test_video_that_cannot_be_decoded_is_named_as_the_camera_names_it():
+    talk = Talk()
+    talk.answer()
+    failed = talk.answer(200, body=b"m=audio 0 RTP/AVP 0\r\nm=video 0 RTP/AVP 96\r\na=rtpmap:96 MP4V-ES/90000\r\n")[-1]
+    assert isinstance(failed, Failed)
+    assert failed.encodings == ("MP4V-ES",)
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ((), StreamErrorCode.RTSP_REFUSED),
+        ((SESSION, ("Transport", "RTP/AVP;client_port=4-5")), StreamErrorCode.TRANSPORT_UNSUPPORTED),
+    ],
+)
+def test_a_setup_without_session_or_channels_has_failed(fields, code):
     talk = Talk()
     talk.answer()
     talk.answer(200, body=SDP)
-    assert isinstance(talk.answer(200, *fields)[-1], Failed)
+    failed = talk.answer(200, *fields)[-1]
+    assert isinstance(failed, Failed)
+    assert failed.code is code
 
 
 def test_a_failure_after_setup_gives_the_session_back():

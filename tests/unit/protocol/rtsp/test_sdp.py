@@ -64,9 +64,16 @@ def test_careless_cameras_are_understood():
 
 
 def test_other_codecs_are_named_but_not_shown():
-    description = parse(b"m=video 0 RTP/AVP 26\r\nm=video 0 RTP/AVP 98\r\na=rtpmap:98 MP4V-ES/90000\r\nm=bad\r\n")
-    assert [track.encoding for track in description.tracks] == ["JPEG", "MP4V-ES"]
+    description = parse(b"m=video 0 RTP/AVP 34\r\nm=video 0 RTP/AVP 98\r\na=rtpmap:98 MP4V-ES/90000\r\nm=bad\r\n")
+    assert [track.encoding for track in description.tracks] == ["H263", "MP4V-ES"]
     assert description.video() is None
+
+
+@pytest.mark.parametrize("body", [b"m=video 0 RTP/AVP 26\r\n", b"m=video 0 RTP/AVP 96\r\na=rtpmap:96 JPEG/90000\r\n"])
+def test_jpeg_needs_no_rtpmap(body: bytes):
+    track = parse(body).video()
+    assert track is not None
+    assert (track.codec, track.parameter_sets) == (VideoCodec.MJPEG, ())
 
 
 @pytest.mark.parametrize("body", [b"", b"v=0\r\n", b"m=video", b"m=video 0 RTP/AVP 999\r\n", b"a=control:x"])
