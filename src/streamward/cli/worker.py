@@ -65,12 +65,9 @@ def run(
         print("\n".join(lines), flush=True)
         readiness.report(ready_fd, ready)
 
-    process_tree.adopt_orphans()  # of a detector's own processes; below a runner its Manager does it
-    others = frozenset(process_tree.children())  # of whoever runs this in a process that has children already
-    try:
+    # A detector may start processes of its own. Those of a managed Worker are ended by its Manager.
+    with process_tree.ending_what_starts(within=ENDED_WITHIN):
         code = _run(run_alone(shard, announce=announce))
-    finally:
-        process_tree.end(process_tree.Children(but=lambda: others), within=ENDED_WITHIN)
     sys.exit(code)
 
 

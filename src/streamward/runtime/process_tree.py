@@ -21,7 +21,7 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from typing import Protocol
 
 _PR_SET_PDEATHSIG = 1
@@ -49,6 +49,18 @@ class Kin(Protocol):
 def adopt_orphans() -> None:
     """Makes this process the parent of whoever below it loses its own."""
     prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+@contextlib.contextmanager
+def ending_what_starts(*, within: float) -> Iterator[None]:
+    """Kills and reaps, when the block ends, every process that was started in it and left behind."""
+    others = frozenset(children())
+    prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    try:
+        yield
+    finally:
+        end(Children(but=lambda: others), within=within)
+        prctl(_PR_SET_CHILD_SUBREAPER, 0)
 
 
 def die_with(parent: int, *, by: signal.Signals = signal.SIGKILL) -> None:

@@ -1,6 +1,7 @@
 """Ending children: until none is left, and for how long; real ones are in `tests/system/test_tree_kills.py`."""
 
 import os
+import signal
 import subprocess
 
 import pytest
@@ -67,3 +68,18 @@ def test_a_child_is_listed_until_it_is_reaped_and_others_are_left_alone():
 def test_the_first_process_is_nobodys_child_of_ours():
     assert os.getppid() not in process_tree.children()
     assert os.getpid() not in process_tree.children()
+
+
+def test_what_a_block_started_ends_with_it_and_orphans_of_later_processes_go_elsewhere():
+    before = subprocess.Popen(["sleep", "600"])
+    orphaning = ["sh", "-c", "sleep 600 >/dev/null & echo $!"]
+    with process_tree.ending_what_starts(within=30.0):
+        orphan = int(subprocess.check_output(orphaning))
+        assert orphan in process_tree.children()
+    assert orphan not in process_tree.children()
+    assert before.poll() is None
+    later = int(subprocess.check_output(orphaning))
+    assert later not in process_tree.children()
+    os.kill(later, signal.SIGKILL)
+    before.kill()
+    before.wait()
