@@ -285,6 +285,9 @@ def steady(
     seconds: Annotated[float | None, typer.Option(min=10, help="The same in seconds.")] = None,
     loss: Annotated[float, typer.Option(min=0, max=0.9, help="Share of packets that is lost, each way.")] = 0.1,
     delay: Annotated[float, typer.Option(min=0, max=10, help="Seconds that there and back takes longer.")] = 0.3,
+    stall: Annotated[
+        float, typer.Option(min=0.1, max=9, help="Seconds that the control plane is stopped, every 10 s.")
+    ] = 2.0,
     cameras: Cameras = 12,
     runners: Runners = 2,
     ttl: Ttl = 8.0,
@@ -294,7 +297,7 @@ def steady(
     data: Data = None,
     as_json: AsJson = False,
 ) -> None:
-    """Lose and delay packets, let the control plane stand still for 2 s every 10 s, keep a core busy: nobody moves.
+    """Lose and delay packets, stop the control plane for 2 s every 10 s, keep a core busy: no camera changes its owner.
 
     Runners live in network namespaces, for which this has to be root. Starts a fleet of its own. Exits with 1 if a
     camera changed hands.
@@ -311,7 +314,7 @@ def steady(
         database=database_url(database),
         amqp=broker_url(amqp),
     )
-    trouble = Trouble(loss=loss, delay=delay)
+    trouble = Trouble(loss=loss, delay=delay, stall_for=stall)
     spec = SteadySpec(fleet=made, seconds=lasting(minutes, seconds), trouble=trouble, data=data)
     sys.exit(main(spec, as_json=as_json))
 
