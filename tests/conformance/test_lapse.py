@@ -87,7 +87,7 @@ async def test_orphans_are_the_expired_leases_with_a_soft_window(world: World):
     assert set((await world.store.lapse()).orphaned) == {"cam-1", "cam-2"}
     now = world.clock.wall()
     assert await world.store.orphans() == [
-        Orphan(camera_id=CAMERA, generation=FIRST, site_id=SITE, expires_at=now, soft_for=600.0)
+        Orphan(camera_id=CAMERA, generation=FIRST, site_id=SITE, expires_at=now, soft_for=510.0)
     ]
 
 

@@ -276,3 +276,16 @@ async def test_the_end_of_an_incarnation_frees_all_that_it_holds(world: World):
     assert freed is not None
     assert (freed.owner, freed.ended_at, freed.made_until) == (None, freed.granted_at, at(8))
     assert (await world.store.counts()).leased == 1
+
+
+@pytest.mark.parametrize("how", ["release", "release of all"])
+async def test_the_next_grant_of_a_control_plane_that_saw_no_step_back_is_dated_after_it(world: World, how: str):
+    """A record may have been accepted right before the step: whoever frees the lease writes down what it saw."""
+    await with_cameras(world.store)
+    await with_runners(world.store, ONE, TWO)
+    await take(world.store, ONE)
+    await world.advance(1)
+    await world.step_database_clock(-0.5)
+    await (world.store.end(ONE) if how == "release of all" else world.store.release(ONE, [named()]))
+    async with world.another() as started_later:
+        assert (await take(started_later, TWO)).granted_at > at(1)

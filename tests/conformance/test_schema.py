@@ -1,6 +1,7 @@
 """The schema itself, on both databases: forward and back, and what no writer can do to it."""
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -44,7 +45,9 @@ async def url(server: PostgresServer | None, tmp_path: Path) -> AsyncIterator[st
     await server.drop(name)
 
 
-async def test_a_database_file_is_made_for_its_owner_alone_and_keeps_the_mode_that_it_has(tmp_path: Path) -> None:
+async def test_a_database_file_is_made_for_its_owner_alone_and_keeps_the_permissions_of_its_group(
+    tmp_path: Path,
+) -> None:
     await migrate(f"sqlite:///{tmp_path}/test.db")
     engine = migration_engine(f"sqlite:///{tmp_path}/test.db")
     async with engine.begin() as connection:
@@ -55,6 +58,33 @@ async def test_a_database_file_is_made_for_its_owner_alone_and_keeps_the_mode_th
     async with engine.connect():
         assert (tmp_path / "test.db").stat().st_mode & 0o777 == 0o640
     await engine.dispose()
+
+
+async def test_a_database_file_that_everybody_could_read_is_closed_to_others(tmp_path: Path) -> None:
+    await migrate(f"sqlite:///{tmp_path}/test.db")
+    engine = migration_engine(f"sqlite:///{tmp_path}/test.db")
+    (tmp_path / "test.db").chmod(0o644)
+    async with engine.begin() as connection:
+        await connection.execute(text("DELETE FROM cameras"))
+        assert {(tmp_path / f"test.db{end}").stat().st_mode & 0o007 for end in ("", "-wal", "-shm")} == {0}
+    await engine.dispose()
+
+
+async def test_a_second_connection_leaves_the_locks_of_the_first(tmp_path: Path) -> None:
+    """Without its lock on the file, another process that closes it would delete the log that is in use."""
+    path = tmp_path / "test.db"
+    await migrate(f"sqlite:///{path}")
+    first, second = (migration_engine(f"sqlite:///{path}") for _ in range(2))
+    lock = f"import fcntl; fcntl.lockf(open({str(path)!r}, 'r+'), fcntl.LOCK_EX | fcntl.LOCK_NB, 510, 0x40000002)"
+    async with first.connect() as one:
+        await one.execute(text("SELECT 1 FROM cameras"))
+        await one.rollback()
+        async with second.connect():
+            other = await asyncio.create_subprocess_exec(sys.executable, "-c", lock, stderr=asyncio.subprocess.PIPE)
+            _, stderr = await other.communicate()
+            assert b"BlockingIOError" in stderr
+    await first.dispose()
+    await second.dispose()
 
 
 @pytest.fixture(scope="session")

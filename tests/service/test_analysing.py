@@ -10,7 +10,7 @@ from streamward.insight.analysis import AnalystFailed
 from streamward.insight.batch import CloseReason, Sealed
 from streamward.insight.records import Recent
 from streamward.protocol.analyses import analysis_details
-from streamward.protocol.batches import ANALYSIS
+from streamward.protocol.batches import ANALYSIS, DEAD
 from tests.support.analysing import Desk, ScriptedAnalyst, examining
 from tests.support.sightings import a_sealed
 
@@ -110,6 +110,18 @@ def test_a_batch_that_nobody_can_analyse_goes_to_the_dead_letters_with_the_reaso
         assert await desk.insight.analyses.find(batch.batch_id, scope=None) is None
 
     examining(scene, ScriptedAnalyst(AWAY, AWAY, AWAY))
+
+
+def test_a_dead_letter_is_not_lost_if_its_exchange_was_deleted() -> None:
+    async def scene(desk: Desk) -> None:
+        batch = await desk.closed()
+        await asyncio.sleep(1.0)  # until it is subscribed
+        desk.bus._queues.by_name[DEAD.name].bindings.clear()
+        await desk.tell(batch)
+        await desk.seen_to()
+        assert [each.message_id for each in await desk.dead()] == [batch.batch_id]
+
+    examining(scene, ScriptedAnalyst(*[AWAY] * 6))
 
 
 def test_an_urgent_batch_that_nobody_can_analyse_is_reopened_for_the_next() -> None:

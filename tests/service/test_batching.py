@@ -301,6 +301,18 @@ async def test_a_batch_that_the_queue_refuses_stays_in_the_outbox():
     assert len(desk.told()) == 1
 
 
+async def test_a_batch_is_not_lost_if_the_exchange_of_the_queue_was_deleted():
+    desk = Desk(Rules(limits=Limits(most=1)))
+    await a_closed_batch(desk)
+    await desk.batcher.relay.tick()
+    await a_closed_batch(desk)
+    desk.queues.by_name[ANALYSIS.name].bindings.clear()
+    with pytest.raises(BatchRefused, match="no queue wants it"):
+        await desk.batcher.relay.tick()
+    await desk.batcher.relay.tick()
+    assert len(desk.told()) == 2
+
+
 async def test_two_batches_with_one_short_id_are_both_told():
     desk = Desk(Rules(limits=Limits(most=1)))
     names = iter([f"batch-{'a' * 8}{place:024x}" for place in range(9)])

@@ -83,6 +83,20 @@ def test_a_queue_that_was_removed_is_made_again():
     assert run(scene()) == ["r1"]
 
 
+def test_heartbeats_are_received_again_after_their_exchange_was_deleted():
+    async def scene() -> list[str]:
+        here = Listening()
+        await here.watch.tick()
+        here.queues.by_name[HEARTBEATS.name].bindings.clear()
+        await here.beat(beat("r1"))
+        await here.watch.tick()
+        await here.beat(beat("r2"))
+        await here.watch.tick()
+        return here.heard
+
+    assert run(scene()) == ["r2"]
+
+
 def test_a_bus_that_is_away_is_tried_again_when_it_says():
     async def scene() -> float:
         return await HeartbeatWatch(AwayBus(MemoryQueues(LoopClock())), journal=Journal()).tick()

@@ -10,8 +10,10 @@ from streamward.control.refusals import OF_ADDRESS, OF_ALL, WATCHED, CallsRefuse
 from streamward.drivers.memory import MemoryStore
 from streamward.leases.store import StoreUnavailable
 from streamward.model.identity import Role
+from streamward.model.ids import RunnerId
 from streamward.protocol.problem import Problem
 from tests.support.app import ControlUnderTest
+from tests.support.ears import socketed
 from tests.support.identities import Somebody, become_known, invited
 
 BURST = int(OF_ADDRESS.burst)
@@ -122,6 +124,17 @@ async def test_refusals_are_counted_by_reason_and_shown_before_the_first(control
     }
 
 
+@pytest.mark.parametrize("in_header", [True, False])
+async def test_a_refused_web_socket_is_counted_and_audited_as_well(control: ControlUnderTest, in_header: bool) -> None:
+    token = control.mint.runner(RunnerId("r1"))
+    async with socketed(control, token=token, in_header=in_header) as listener:
+        assert listener.sent[0]["status"] == 403
+    assert await counted(control) == {"wrong-role": 1}
+    [row] = await audited(control)
+    assert (row["action"], row["subject"], row["address"]) == ("refused.wrong-role", "r1", "192.0.2.9")
+    assert row["after"] == {"route": "/v1/events/socket", "status": 403, "times": 1}
+
+
 async def test_a_refusal_of_somebody_known_is_in_the_audit_of_their_tenant(control: ControlUnderTest) -> None:
     await control.operator(tenant="t-01").post("/v1/sites", {"site_id": "t-01-new", "tenant_id": "t-02"})
     [row] = await audited(control)
@@ -144,6 +157,23 @@ async def test_an_attack_writes_one_line_and_one_row_a_minute_with_its_number(co
     await guess(control)
     assert [line.times for line in lines] == [1, 15]
     assert [row["after"]["times"] for row in await audited(control, action="refused.code-refused")] == [15, 1]
+
+
+async def test_an_attack_that_ends_is_reported_with_its_number_a_minute_later(control: ControlUnderTest) -> None:
+    lines: list[CallsRefused] = []
+    control.journal.subscribe(lambda fact: lines.append(fact) if isinstance(fact, CallsRefused) else None)
+    for _ in range(15):
+        await guess(control)
+    control.clock.advance(61)
+    rows = await audited(control, action="refused.code-refused")
+    assert [(line.route, line.subject, line.times) for line in lines] == [
+        ("/v1/identities", "anonymous", 1),
+        ("/v1/identities", "anonymous", 14),
+    ]
+    assert [row["after"]["times"] for row in rows] == [14, 1]
+    assert len(await audited(control, action="refused.code-refused")) == 2
+    control.clock.advance(61)
+    assert len(await audited(control, action="refused.code-refused")) == 2
 
 
 async def test_rows_that_cannot_be_written_now_are_written_later() -> None:

@@ -15,7 +15,7 @@ from streamward.batcher.facts import (
     MessagesUnusable,
     ZoneEventsStored,
 )
-from streamward.batcher.intake import TRIES
+from streamward.batcher.intake import GROUP_EVERY, LARGE, MOST, TRIES
 from streamward.insight.rules import Rules
 from streamward.insight.store import ALERTED_FOR, IndexAway
 from streamward.insight.urgency import Trigger, Triggers
@@ -51,6 +51,23 @@ async def test_what_was_seen_is_stored_in_a_batch_and_told_of_before_it_is_ackno
     bodies = [json.loads(each.body) for each in desk.db.broadcasts]
     assert [each["label"] for each in bodies] == ["person", "car", "person", "car"]
     assert len({each["batch_id"] for each in bodies}) == 1
+
+
+async def test_the_next_group_waits_longer_after_a_small_one():
+    desk = Desk()
+    intervals = []
+    for count in (1, LARGE // 2, LARGE, MOST):
+        await desk.see(*[0.0] * count)
+        intervals.append(await desk.batcher.intake.tick())
+    assert intervals == [pytest.approx(GROUP_EVERY * share) for share in (1 - 1 / LARGE, 0.5, 0.0, 0.0)]
+
+
+async def test_the_time_that_a_group_takes_is_part_of_its_interval():
+    desk = Desk()
+    await desk.see(0.0)
+    desk.journal.subscribe(lambda _: desk.clock.advance(2 * GROUP_EVERY))
+    assert await desk.batcher.intake.tick() == 0.0
+    assert len(desk.db.detections) == 1
 
 
 async def test_which_thing_it_is_and_where_it_stands_is_stored_too():
@@ -200,6 +217,15 @@ UNUSABLE: dict[str, Callable[[Message], Message]] = {
     "a stay for ever": lambda m: with_crossing(m, b'"stayed_s":0.0', b'"stayed_s":1e999'),
     "a pointer to nothing": lambda m: replace(m, headers={**m.headers, DATAREF: "s3://x/y"}),
 }
+
+
+async def test_a_dead_letter_is_not_lost_if_its_exchange_was_deleted():
+    desk = Desk()
+    await desk.take_in()
+    desk.queues.by_name[events.DEAD.name].bindings.clear()
+    await desk.bus.publish(replace(told(an_event(START)), body=b"{"))
+    await desk.take_in()
+    assert [each.body for each in desk.waiting(events.DEAD.name)] == [b"{"]
 
 
 @pytest.mark.parametrize("how", UNUSABLE)

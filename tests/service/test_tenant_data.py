@@ -73,6 +73,16 @@ async def test_the_data_of_deleted_tenants_is_deleted_and_that_of_others_is_not(
     assert host.facts == [TenantDataDeleted(tenant_id=TenantId("north"), spools=1, objects=1)]
 
 
+async def test_all_tenants_are_asked_about_however_many_there_are(tmp_path: Path) -> None:
+    host = Host(tmp_path, "zz-last")
+    for number in range(1000):
+        (tmp_path / "spool" / RUNNER / f"tenant-{number:04}" / "shard-0.1").mkdir(parents=True)
+    control = Answering(DeletedTenants(tenant_ids=["zz-last"]))
+    assert await host.data.delete_gone(control)
+    assert [len(message.tenant_ids) for message in control.asked] == [1000, 1]
+    assert host.files() == set()
+
+
 async def test_a_runner_without_data_asks_nothing(tmp_path: Path) -> None:
     control = Answering(None)
     assert await Host(tmp_path).data.delete_gone(control)

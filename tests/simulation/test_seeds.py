@@ -18,7 +18,7 @@ AT_LEAST = 200
 OVER_HTTP_SEEDS = range(40)
 
 # Seeds that once broke an invariant. What each showed is in the commit that added it.
-FIXED = (3, 12, 17, 59, 62, 73, 2011832, 2013544, 3000303, 4002237, 4004829)
+FIXED = (3, 12, 17, 59, 62, 73, 2011832, 2013544, 3000303, 4002237, 4004829, 5000028)
 
 
 def test_fresh_seeds_keep_every_invariant():

@@ -40,7 +40,8 @@ def commands(group: typer.Typer, *above: str) -> list[str]:
     named = [
         str(each.name or getattr(each.callback, "__name__", "")).replace("_", "-") for each in group.registered_commands
     ]
-    own = [" ".join([*above, name]) for name in named]
+    alone = [" ".join(above)] if group.info.invoke_without_command is True else []
+    own = [*alone, *(" ".join([*above, name]) for name in named)]
     below = [
         name
         for inner in group.registered_groups

@@ -57,6 +57,11 @@ class BatcherProcess:
     def log(self) -> str:
         return self._role.log
 
+    @property
+    def printed(self) -> str:
+        """Its standard output since it was read last."""
+        return self._role.printed()
+
     def metric(self, name: str) -> float:
         """One value of its metrics."""
         lines = httpx.get(self.metrics, timeout=60).text.splitlines()

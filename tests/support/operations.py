@@ -124,6 +124,7 @@ def _of_people(names: Names) -> dict[str, dict[str, Any]]:
     return {
         "ReclaimCamera": {"camera_uuid": names.camera_uuid, "version": 1},
         "ChangeRunner": {"cordoned": True},
+        "RebalanceFleet": {"dry_run": False},
         "CreateCamera": {
             "site_id": names.site_id,
             "name": names.new_id,  # only somebody of the whole installation gives an id too

@@ -1,5 +1,6 @@
 """`streamward batcher` as a process: the fence with real stores, its pages, and its end."""
 
+import re
 import signal
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -85,6 +86,7 @@ async def test_it_serves_its_pages_and_ends_in_good_order_within_seconds(tmp_pat
         until(lambda: batcher.metric('detections_total{outcome="new"}') == 6)
         batcher.process.send_signal(signal.SIGTERM)
         assert batcher.process.wait(60) == 0
+        assert re.search(r"retention +30 days or 2,048 MiB", batcher.printed)
         assert "Traceback" not in batcher.log
 
 

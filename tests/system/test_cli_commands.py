@@ -83,13 +83,26 @@ def test_a_camera_is_added_changed_and_removed(plane: ControlProcess, tmp_path: 
 
 def test_how_a_camera_is_looked_at_is_changed(plane: ControlProcess) -> None:
     options = ("--detector", "people", "--max-fps", "5", "--label", "floor=1", "--label", "gate=north=2")
-    changed = done(plane.command("cameras", "set", "vineyard-2", *options))
+    result = plane.command("cameras", "set", "vineyard-2", *options)
+    assert result.returncode == 0
+    changed = result.stdout
     assert (fact(changed, "detector"), fact(changed, "frames a second")) == ("people", "5")
     assert fact(changed, "labels") == "floor=1, gate=north=2"
     none = ("--detector", "none", "--max-fps", "0", "--label", "none")
     bare = told(plane.command("cameras", "set", "vineyard-2", *none, "--json"))
     assert (bare["detector"], bare["max_fps"], bare["labels"]) == (None, None, {})
     assert plane.command("cameras", "set", "vineyard-2", "--label", "floor").returncode == 2
+
+
+def test_a_detector_that_nobody_has_tried_to_load_is_accepted_with_a_warning(plane: ControlProcess) -> None:
+    source = ("harbour", "rtsp://127.0.0.1:9/live", "--id", "detector-1")
+    added = plane.command("cameras", "add", *source, "--detector", "nosuch")
+    changed = plane.command("cameras", "set", "detector-1", "--detector", "nosuch2")
+    done(plane.command("cameras", "remove", "detector-1", "--yes"))
+    assert (added.returncode, changed.returncode) == (0, 0)
+    assert "warning: no runner holds the camera yet" in added.stderr
+    assert "its detector nosuch:" in added.stderr
+    assert "its detector nosuch2:" in changed.stderr
 
 
 def test_where_things_count_is_named_shown_and_taken_away(plane: ControlProcess, tmp_path: Path) -> None:

@@ -94,6 +94,16 @@ def test_a_person_is_invited_changed_and_revoked(plane: ControlProcess, tmp_path
     assert "nobody is known" in plane.command("people", "list").stderr
 
 
+def test_who_logs_out_has_no_key_and_is_not_signed_in(plane: ControlProcess, tmp_path: Path) -> None:
+    file = tmp_path / "eve.json"
+    invited = done(plane.command("people", "invite", "eve", "--role", "viewer", "--tenant", "north"))
+    signed_in(plane, file, code=code_in(invited))
+    ended = plane.command("logout", IDENTITY=file)
+    assert ended.returncode == 0, ended
+    assert not list(tmp_path.glob("eve.json*"))
+    assert plane.command("token", IDENTITY=file).returncode == 4
+
+
 def test_an_invitation_is_cancelled(plane: ControlProcess, tmp_path: Path) -> None:
     made = json.loads(done(plane.command("people", "invite", "eve", "--role", "viewer", "--json")))
     cancelled = done(plane.command("people", "cancel", made["invitation_id"]))

@@ -183,7 +183,7 @@ class Examiner:
     async def _bury(self, message: Message, failed: AnalystFailed) -> None:
         key = f"dead.{message.routing_key.removeprefix('analysis.')}"
         headers = {**message.headers, WHY: str(failed)[:_LONGEST_WHY]}
-        answer = await self._bus.publish(replace(message, routing_key=key, headers=headers))
+        answer = await self._bus.publish(replace(message, routing_key=key, headers=headers, is_mandatory=True))
         if isinstance(answer, Refused):
             raise DeadLetterRefused(message.message_id, answer.why)
         failpoints.reach(BURIED)

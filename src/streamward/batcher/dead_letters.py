@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from streamward.batcher.facts import MessageSetAside, MessagesUnusable, MessageUnusable
-from streamward.model.bus import Bus
+from streamward.model.bus import Bus, Refused
 from streamward.model.message import Message
 from streamward.protocol.events import DEAD, DEAD_DETECTIONS
 from streamward.runtime.clock import Clock
@@ -24,16 +24,22 @@ class DeadLetters:
         self._failures = Failures()
 
     async def declare(self) -> None:
-        """Sees that there is a queue for them; raises BusAway."""
+        """Sees that there is a queue for them; raises BusAway, QueueRefused."""
         await self._bus.declare(DEAD)
 
     async def bury(self, message: Message, why: MessageUnusable) -> None:
-        """Keeps it for people, with the reason; one that no bus takes is only counted. Raises BusAway."""
-        headers = {**message.headers, WHY: why.why[:_LONGEST_WHY]}
-        named = message.message_id or "nameless"
-        await self._bus.publish(
-            replace(message, exchange=DEAD_DETECTIONS, message_id=named, headers=headers, expires_in=None)
+        """Stores it for people, with the reason; one that the bus refuses twice is only counted. Raises BusAway."""
+        letter = replace(
+            message,
+            exchange=DEAD_DETECTIONS,
+            message_id=message.message_id or "nameless",
+            headers={**message.headers, WHY: why.why[:_LONGEST_WHY]},
+            expires_in=None,
+            is_mandatory=True,
         )
+        if isinstance(await self._bus.publish(letter), Refused):
+            await self.declare()  # the exchange or a binding may have been deleted at the broker
+            await self._bus.publish(letter)
         self._failures.count(why)
         self._journal.record(MessageSetAside(message_id=message.message_id))
 

@@ -36,9 +36,9 @@ TAKEN = failpoints.declare("batch.after-take")
 ACKED = failpoints.declare("batch.after-ack")
 
 LISTEN_FOR = 5.0  # seconds, if nothing comes before
-LINGER = 0.1  # seconds for what comes right after the first
-NAP = 0.01
 MOST = 400  # messages at a time
+GROUP_EVERY = 0.25  # seconds from a group of one message to the next group; less after a larger one
+LARGE = 100  # messages after which the next group follows at once: more would save little
 AHEAD = 3 * MOST  # messages in hand: those that are worked on, and enough to read meanwhile
 PAUSE = 1.0  # seconds, under pressure
 TRIES = 3  # of a message alone, before it is set aside
@@ -82,7 +82,7 @@ class Intake:
         self._failed: Counter[str] = Counter()  # alone, by message id
 
     async def tick(self) -> float:
-        """Takes some messages and keeps what is in them.
+        """Takes some messages and keeps what is in them; returns the time until the next group.
 
         Raises BusAway, QueueRefused, StoreUnavailable, IndexAway, StoreAway: what was taken comes again.
         """
@@ -90,7 +90,8 @@ class Intake:
             return PAUSE
         try:
             consumer = self._consumer or await self._subscribed()
-            taken = await self._taken(consumer)
+            taken = await consumer.take(at_most=MOST, within=LISTEN_FOR)
+            next_at = self._clock.boot() + _interval_after(len(taken))
             if taken:
                 failpoints.reach(TAKEN)
                 await self._work(consumer, taken)
@@ -99,25 +100,13 @@ class Intake:
             raise
         finally:
             self._dead.say()
-        return 0.0
+        return max(0.0, next_at - self._clock.boot())
 
     async def close(self) -> None:
         """Listens no more; what is not acknowledged comes again."""
         consumer, self._consumer = self._consumer, None
         if consumer is not None:
             await consumer.close()
-
-    async def _taken(self, consumer: Consumer) -> list[Delivery]:
-        """What waits, and what comes right after it: many together cost little more than one."""
-        taken = await consumer.take(at_most=MOST, within=LISTEN_FOR)
-        give_up_at = self._clock.boot() + LINGER
-        while taken and len(taken) < MOST and self._clock.boot() < give_up_at:
-            await asyncio.sleep(NAP)  # not woken by each that comes
-            more = await consumer.take(at_most=MOST - len(taken), within=0.0)
-            if not more:
-                break
-            taken += more
-        return taken
 
     async def _subscribed(self) -> Consumer:
         await self._bus.declare(BATCHER)
@@ -134,10 +123,10 @@ class Intake:
             with contextlib.suppress(BusAway):  # then they come again by themselves
                 await consumer.give_back(taken, requeue=True)
             raise
-        dropped = {each.tag for each in taken} - {each.tag for each in known}
-        await consumer.ack([each for each in taken if each.tag in kept | dropped])
+        over = kept | ({each.tag for each in taken} - {each.tag for each in known})
+        await consumer.ack([each for each in taken if each.tag in over])
         failpoints.reach(ACKED)
-        await consumer.give_back([each for each in taken if each.tag not in kept | dropped], requeue=True)
+        await consumer.give_back([each for each in taken if each.tag not in over], requeue=True)
         if sorted_.away is not None:
             raise sorted_.away
 
@@ -225,6 +214,11 @@ class Intake:
         del self._failed[name]
         await self._dead.bury(delivery.message, MessageUnusable(name, f"the database does not take it ({err})"))
         return [delivery]
+
+
+def _interval_after(count: int) -> float:
+    """Seconds to the beginning of the next group: a group has a cost of its own, so small ones come less often."""
+    return GROUP_EVERY * max(0.0, 1 - count / LARGE) if count else 0.0
 
 
 def _missing(lost: DetectionsLost) -> DetectionsMissing:

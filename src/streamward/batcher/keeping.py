@@ -69,13 +69,12 @@ class Keeper:
                 self._herald.tell(each.tenant_id, "zone.event", _told_of(each, kept), tenant_key=keys[each.tenant_id])
 
     async def _batch(self, seen: Sequence[Seen], admitted: Admitted, keys: TenantKeys) -> None:
+        triggers = {each: (await self._parts.rules.of(each)).triggers for each in keys}
         kept = [
             (
                 each,
                 stored,
-                (await self._parts.rules.of(each.tenant_id)).triggers.judge(
-                    each.detection.label, each.detection.confidence, is_late=stored.is_late
-                ),
+                triggers[each.tenant_id].judge(each.detection.label, each.detection.confidence, is_late=stored.is_late),
             )
             for each, stored in zip(seen, admitted.stored, strict=True)
             if stored is not None and stored.batch_id is None

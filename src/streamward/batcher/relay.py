@@ -9,6 +9,7 @@ outbox. Not guaranteed: once only, nor an order.
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 from streamward.batcher.facts import AnalysisHeld, BatchTold
@@ -117,8 +118,9 @@ class Relay:
         return len(confirmed)
 
     async def _send(self, waiting: Waiting) -> None:
-        answer = await self._bus.publish(message(waiting.batch))
+        answer = await self._bus.publish(replace(message(waiting.batch), is_mandatory=True))
         if isinstance(answer, Refused):
+            self._is_declared = False  # the exchange or a binding may have been deleted at the broker
             raise BatchRefused(waiting.batch.batch_id, answer.why)
 
 

@@ -61,7 +61,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("up")(up.run)
-app.command("fleet")(fleet.show)
+app.add_typer(fleet.app, name="fleet")
 app.command("control")(control.run)
 app.command("runner")(runner.run)
 app.command("worker")(worker.run)

@@ -135,7 +135,10 @@ def add(
         do_not_process=process is False,
         **aspects,
     )
-    _print(connect().post(place("v1", "cameras"), message, CameraDetails), as_json=as_json)
+    link = connect()
+    added = link.post(place("v1", "cameras"), message, CameraDetails)
+    _print(added, as_json=as_json)
+    _warn_of_detector(link, place("v1", "cameras", added.body.camera_uuid), message.detector)
 
 
 @app.command("set")
@@ -164,7 +167,8 @@ def change(
 ) -> None:
     """Change a camera, and leave alone what is not named.
 
-    With another detector it waits for some seconds, and warns if the camera's runner cannot load it.
+    With another detector it waits for some seconds, and warns if the camera's runner cannot load it or no runner
+    holds the camera.
     """
     check_url(url, may_keep=True)
     check_one_reader(zones, password_file)
@@ -195,10 +199,7 @@ def change(
     etag = if_match or link.get(path, CameraDetails).etag or "*"
     changed = link.patch(path, message, CameraDetails, etag=etag)
     _print(changed, as_json=as_json)
-    if message.detector and (problem := _detector_problem(link, path, message.detector)) is not None:
-        from streamward.cli import output
-
-        output.warn(problem)
+    _warn_of_detector(link, path, message.detector or None)
 
 
 @app.command()
@@ -261,8 +262,15 @@ def retry(camera: CameraUuid, *, as_json: AsJson = False) -> None:
         print(f"the login of {retried.camera_uuid} is not parked: `streamward cameras why` tells why it does not run")
 
 
+def _warn_of_detector(link: Any, path: str, detector: str | None) -> None:
+    from streamward.cli import output
+
+    if detector and (problem := _detector_problem(link, path, detector)) is not None:
+        output.warn(problem)
+
+
 def _detector_problem(link: Any, path: str, detector: str) -> str | None:
-    """Why the camera's runner cannot load a detector that was just set; None: it loads, or no report came in time."""
+    """Why a detector that was just set cannot be loaded or is not known to be; None: it loads, or no report came."""
     from streamward.leases.why import ReasonCode
     from streamward.protocol.why import CameraWhy
 
@@ -272,7 +280,12 @@ def _detector_problem(link: Any, path: str, detector: str) -> str | None:
         for reason in told.reasons:
             if reason.code is ReasonCode.DETECTOR_UNUSABLE and detector in reason.detail:
                 return str(reason.detail)
-        if told.owner_id is None or (has_stopped and told.running):
+        if told.owner_id is None:
+            return (
+                f"no runner holds the camera yet, so nobody has tried to load its detector {detector}: "
+                "`streamward cameras why` tells when one has"
+            )
+        if has_stopped and told.running:
             return None
         has_stopped = has_stopped or not told.running
         time.sleep(_ASK_EVERY)

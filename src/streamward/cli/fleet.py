@@ -1,4 +1,4 @@
-"""`streamward fleet`: who shows which camera, live."""
+"""`streamward fleet`: who shows which camera, live; and how cameras are moved so that runners hold equally many."""
 
 import shutil
 import sys
@@ -17,6 +17,9 @@ _ENTER, _LEAVE = "\033[?1049h\033[?25l", "\033[?25h\033[?1049l"  # a screen of o
 _HOME, _REST_OF_LINE, _REST_OF_SCREEN = "\033[H", "\033[K", "\033[J"
 
 
+app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
+
+
 class By(StrEnum):
     """What cameras are grouped by."""
 
@@ -24,7 +27,9 @@ class By(StrEnum):
     SITE = "site"
 
 
+@app.callback()
 def show(
+    context: typer.Context,
     *,
     by: Annotated[By, typer.Option(help="What cameras are grouped by.")] = By.RUNNER,
     once: Annotated[bool, typer.Option("--once", help="Print it once, whole.")] = False,
@@ -34,6 +39,8 @@ def show(
 
     Into a pipe, with --once and with --json it is printed once.
     """
+    if context.invoked_subcommand is not None:
+        return
     from streamward.cli import output
     from streamward.cli.connect import connect
     from streamward.cli.fleet_view import listing
@@ -49,6 +56,25 @@ def show(
         print("\n".join(listing(rows, by=by, now=now, width=output.screen_width())), flush=True)
     else:
         output.say("no cameras yet")
+
+
+@app.command()
+def rebalance(
+    *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print the moves.")] = False,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Until all moves are done or given up, in as many rounds as it takes.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Move cameras from runners that hold more to those that hold fewer, as few as possible, without a gap.
+
+    The new runner connects first; the old one releases a camera when the new one has its frames. Where that does not
+    happen within 25 seconds the camera stays.
+    """
+    from streamward.cli.fleet_rebalance import rebalance as move
+
+    move(dry_run=dry_run, wait=wait, as_json=as_json)
 
 
 def _live(link: Any, by: By) -> None:

@@ -21,6 +21,7 @@ from streamward.control.key_watch import WatchedKeys
 from streamward.control.keys import load_keyring, make_key
 from streamward.control.master_keys import MasterKeys
 from streamward.control.queues import QueueKeeper
+from streamward.control.rebalancing import Rebalancer, RebalanceService
 from streamward.control.refusals import CallRefused
 from streamward.control.relay import Outbox, Relay
 from streamward.control.server import HttpServer, listen
@@ -134,6 +135,7 @@ async def serve(settings: Settings, *, with_demo: bool, announce: Announce) -> N
                 Service("standing", believed.standing, journal=journal),
                 Service("refusals", app.state.refusals, journal=journal),
                 Service("tenant purger", TenantPurger(store, journal), journal=journal),
+                _rebalancing(settings, store, journal=journal),
                 contextlib.nullcontext() if tls is None else tls.followed(journal),
             ):
                 gc.freeze()  # what was loaded lives as long as the process: looking through it stalls every call
@@ -302,6 +304,16 @@ async def _opened(settings: Settings) -> AsyncIterator[Store]:
         yield store
     finally:
         await store.close()
+
+
+def _rebalancing(
+    settings: Settings, store: Store, *, journal: Journal
+) -> Service | contextlib.AbstractAsyncContextManager[None]:
+    """Automatic rounds, if any are wanted."""
+    every, most = settings.rebalance.every_s, settings.rebalance.cameras
+    if not every:
+        return contextlib.nullcontext()
+    return Service("rebalance", Rebalancer(RebalanceService(store, journal), every=every, most=most), journal=journal)
 
 
 @contextlib.asynccontextmanager

@@ -1,5 +1,7 @@
 """The handover service: what a runner sees of cameras that it is to have, and which it may watch before it has them."""
 
+from msgspec import UNSET
+
 from streamward.control.courier import SourceCourier
 from streamward.control.leasing import owner_of
 from streamward.leases.handover import HandoverAsk
@@ -8,6 +10,7 @@ from streamward.model.camera import Camera
 from streamward.model.identity import Caller
 from streamward.model.ids import CameraId, Generation
 from streamward.protocol.handovers import AskHandovers, HandoverAnswers, WatchCamera
+from streamward.protocol.leases import NamedLease
 from streamward.protocol.problem import Problem
 
 
@@ -33,6 +36,11 @@ class HandoverService:
             watch=[self._to_watch(camera, generation) for camera, generation in told.watch],
             awaited=sorted(told.handing.awaited),
             shown=sorted(told.handing.shown),
+            moving=[
+                NamedLease(camera_uuid=camera_id, version=generation)
+                for camera_id, generation in sorted(told.handing.moving)
+            ]
+            or UNSET,
         )
 
     def _to_watch(self, camera: Camera, generation: Generation) -> WatchCamera:

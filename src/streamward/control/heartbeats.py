@@ -14,7 +14,7 @@ from streamward.protocol.events import HEARTBEATS
 from streamward.protocol.leases import Heartbeat
 from streamward.runtime.journal import Journal
 
-LISTEN_FOR = 5.0  # seconds, if nobody is heard before
+LISTEN_FOR = 2.0  # seconds without a heartbeat, after which the queue is declared again
 _MOST = 1000  # heartbeats taken at once
 
 
@@ -34,6 +34,8 @@ class HeartbeatWatch:
             for each in taken:
                 self._hear(each.message.body)
             await consumer.ack(taken)
+            if not taken:  # the exchange or the binding may have been deleted at the broker
+                await self._bus.declare(HEARTBEATS)
         except BusAway as away:
             return away.retry_in
         except QueueRefused:  # somebody removed it: it is made again

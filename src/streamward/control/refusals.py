@@ -8,11 +8,12 @@ Every code and every assertion is checked, whatever was refused before: who has 
 limit bounds what strangers learn in a second and what they write into logs. That guessing is hopeless rests on the
 codes (160 random bits, one use, an expiry) and the keys (Ed25519), not on it.
 
-Guaranteed: lines and rows are bounded by `LINES` and `ROWS`, whatever comes; what is left out is counted in the next.
+Guaranteed: lines and rows are bounded by `LINES` and `ROWS`, whatever comes; what is left out is counted in the next,
+which follows within a minute if that bound permits, even if no further call is refused.
 """
 
 import ipaddress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from streamward.model.identity import Author
 from streamward.model.rate_limit import Digest, KeyedLimit, Rate
@@ -69,6 +70,27 @@ class CallsRefused:
     times: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Origin:
+    """The key of a report: a reason and a client; beside it the latest refused call."""
+
+    reason: str
+    client: str
+    route: str = field(compare=False)
+    status: int = field(compare=False)
+    author: Author = field(compare=False)
+
+    def row(self, times: int) -> Note:
+        """The audit row for so many refusals."""
+        return Note(
+            author=self.author,
+            action=f"refused.{self.reason}",
+            tenant_id=self.author.tenant_id,
+            object_id=self.author.subject,
+            after={"route": self.route, "status": self.status, "times": times},
+        )
+
+
 class Refusals:
     """One control plane's; a service runs its ticks, which write the audit.
 
@@ -81,8 +103,8 @@ class Refusals:
         self._clock = clock
         self._unwritten: list[Note] = []
         self._attempts = KeyedLimit[str](each=attempts.of_address, total=attempts.of_all)
-        self._lines = Digest[tuple[str, str]](each=ONCE_A_MINUTE, total=LINES)
-        self._rows = Digest[tuple[str, str]](each=ONCE_A_MINUTE, total=ROWS)
+        self._lines = Digest[_Origin](each=ONCE_A_MINUTE, total=LINES)
+        self._rows = Digest[_Origin](each=ONCE_A_MINUTE, total=ROWS)
 
     def limited(self, refusal: Problem, *, address: str) -> Problem:
         """The answer to a wrong code or assertion: that it is wrong, or that there were too many."""
@@ -98,7 +120,12 @@ class Refusals:
         )
 
     async def tick(self) -> float:
-        """Writes the rows that are due; raises StoreUnavailable, and writes the rest later."""
+        """Reports what is due and writes its rows; raises StoreUnavailable, and writes the remaining rows later."""
+        now = self._clock.boot()
+        for origin, times in self._lines.due(now):
+            self._log(origin, times)
+        for origin, times in self._rows.due(now):
+            self._unwritten.append(origin.row(times))
         while self._unwritten:
             await self._register.write_note(self._unwritten[0])
             self._unwritten.pop(0)
@@ -109,24 +136,21 @@ class Refusals:
         if problem.reason not in WATCHED:
             return
         self._journal.record(CallRefused(reason=problem.reason))
-        origin = _network(author.address) if author.subject == ANONYMOUS else author.subject
-        key, now = (problem.reason, origin), self._clock.boot()
-        if times := self._lines.count(key, now):
-            self._journal.record(
-                CallsRefused(
-                    reason=problem.reason, route=route, subject=author.subject, address=author.address, times=times
-                )
+        client = _network(author.address) if author.subject == ANONYMOUS else author.subject
+        origin = _Origin(reason=problem.reason, client=client, route=route, status=problem.status, author=author)
+        now = self._clock.boot()
+        if times := self._lines.count(origin, now):
+            self._log(origin, times)
+        if times := self._rows.count(origin, now):
+            self._unwritten.append(origin.row(times))
+
+    def _log(self, origin: _Origin, times: int) -> None:
+        author = origin.author
+        self._journal.record(
+            CallsRefused(
+                reason=origin.reason, route=origin.route, subject=author.subject, address=author.address, times=times
             )
-        if times := self._rows.count(key, now):
-            self._unwritten.append(
-                Note(
-                    author=author,
-                    action=f"refused.{problem.reason}",
-                    tenant_id=author.tenant_id,
-                    object_id=author.subject,
-                    after={"route": route, "status": problem.status, "times": times},
-                )
-            )
+        )
 
 
 def _network(address: str) -> str:

@@ -61,6 +61,16 @@ class LeaseReclaimed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MoveStarted:
+    """A camera was given a successor runner, to balance the fleet; it moves when that one has frames."""
+
+    camera_id: CameraId
+    runner_id: RunnerId
+    successor_id: RunnerId
+    generation: Generation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunnerRegistered:
     """A runner's process started, and ended every earlier incarnation."""
 

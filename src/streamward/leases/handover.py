@@ -6,6 +6,9 @@
 A handover is no lease. It allows its heir to dial, to log in and to know the source, and while it counts nobody else is
 given the camera once that is free; that is all. Who watches has nothing to date a picture by, and cannot speak of any.
 
+A camera also moves so to balance a fleet, without a drain: `leases/rebalance.py` names its heir, and the handover has a
+deadline after which the owner keeps the camera.
+
 Guaranteed: a camera has one heir at most at a time; without a word of the heir a handover counts for `WATCHED_FOR`
 seconds at most, so that a dead heir holds up nobody for longer; leases, their generations and the fence know nothing of
 it. Not guaranteed: that a camera has an heir, that the heir gets it (whoever names it may take what is free), or that
@@ -28,6 +31,8 @@ TALK_OFTEN = 0.25
 GIVES_UP_AFTER = 8.0  # seconds from its first dial for an heir to see a camera
 NO_ONE_WITHIN = 5.0  # seconds after which a camera without an heir is let go: who has room has asked by then
 HANDED_WITHIN = 25.0  # seconds after which an owner waits no more for heirs
+MOVED_WITHIN = 25.0  # seconds after which a move that is not done ends, and the owner keeps the camera
+SETTLES_FOR = 60.0  # seconds from the start of a move in which its camera is not moved again
 
 
 class HandoverStage(StrEnum):
@@ -54,13 +59,28 @@ class Handover:
     heir: Owner
     stage: HandoverStage
     until: datetime  # by the database's time
+    deadline: datetime | None = None  # of a move to balance (`leases/rebalance.py`); None: its owner drains
 
     def counts(self, generation: Generation, now: datetime) -> bool:
         """Whether it is about the camera's present grant, and its time is not over.
 
         One that lasts longer than any could was written before the database's clock went back.
         """
-        return self.generation == generation and now < self.until <= now + LASTS[self.stage]
+        is_in_time = now < self.until <= now + LASTS[self.stage]
+        return self.generation == generation and is_in_time and self._may_move(now)
+
+    def _may_move(self, now: datetime) -> bool:
+        """Whether the deadline of a move has not passed; that a successor refused it is remembered for longer."""
+        if self.deadline is None or self.stage is HandoverStage.REFUSED:
+            return True
+        return now < self.deadline <= now + timedelta(seconds=MOVED_WITHIN)
+
+    def settles(self, generation: Generation, now: datetime) -> bool:
+        """Whether a move began so lately that there is no other yet, be it done (that is the next grant) or failed."""
+        if self.deadline is None or generation - self.generation not in {0, 1}:
+            return False
+        begun = self.deadline - timedelta(seconds=MOVED_WITHIN)
+        return begun <= now < begun + timedelta(seconds=SETTLES_FOR)
 
     def is_news(self, before: "Handover | None") -> bool:
         """Whether it says more than one before it: another stage, or a good deal more time."""
@@ -76,7 +96,7 @@ class Handover:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """A camera whose owner drains softly."""
+    """A camera that is held, and its handover: its owner drains softly, or it may move to balance."""
 
     camera: Camera
     generation: Generation
@@ -87,6 +107,10 @@ class Offer:
         """The one that counts."""
         handover = self.handover
         return handover if handover is not None and handover.counts(self.generation, now) else None
+
+    def settles(self, now: datetime) -> bool:
+        """Whether a move of it began lately."""
+        return self.handover is not None and self.handover.settles(self.generation, now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +129,14 @@ class Handing:
 
     awaited: frozenset[CameraId] = frozenset()
     shown: frozenset[CameraId] = frozenset()
+    moving: frozenset[tuple[CameraId, Generation]] = frozenset()  # those of them that leave without a drain
+
+    def moved(self, held: Mapping[CameraId, Generation]) -> list[CameraId]:
+        """Of cameras that are held those to release though nothing is drained: their successors have frames.
+
+        The generation is compared because an answer may be older than the present grant.
+        """
+        return [each for each, generation in held.items() if each in self.shown and (each, generation) in self.moving]
 
 
 def unawaited(held: Iterable[CameraId], handing: Handing | None, *, waited: float) -> list[CameraId]:
@@ -147,7 +179,13 @@ def told(ask: HandoverAsk, offers: Iterable[Offer], now: datetime) -> HandoversT
             own.append(standing)
         elif standing is not None and standing.heir == ask.owner and standing.stage is not HandoverStage.REFUSED:
             watch.append((offer.camera, offer.generation))
-    return HandoversTold(watch=tuple(watch), handing=Handing(awaited=_at(_AWAITED, own), shown=_at(_SHOWN, own)))
+    moving = (each for each in own if each.deadline is not None and each.stage is not HandoverStage.REFUSED)
+    handing = Handing(
+        awaited=_at(_AWAITED, own),
+        shown=_at(_SHOWN, own),
+        moving=frozenset((each.camera_id, each.generation) for each in moving),
+    )
+    return HandoversTold(watch=tuple(watch), handing=handing)
 
 
 _AWAITED, _SHOWN = HandoverStage.AWAITED, HandoverStage.SHOWN
@@ -203,9 +241,13 @@ class Watching:
         }
 
     def ask(self, owner: Owner, *, room: int, now: float) -> HandoverAsk:
-        """What to say now; `room` is beside what is held."""
+        """What to say now; `room` is beside what is held.
+
+        It says that it sees no more than it has room for: an owner would release a camera that nobody can take.
+        """
         left = max(0, room - len(self.watched(now)))
-        return HandoverAsk(owner=owner, room=left, shown=frozenset(self._shown), refused=frozenset(self._refused))
+        shown = frozenset(sorted(self._shown)[: max(0, room)])
+        return HandoverAsk(owner=owner, room=left, shown=shown, refused=frozenset(self._refused))
 
     def heard(self, watch: Mapping[CameraId, Generation], *, asked: float) -> None:
         """Takes in what may be watched; what is not named any more counts until its time: it may be free just now."""

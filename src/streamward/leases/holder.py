@@ -163,7 +163,7 @@ class Holder:
     owner: Owner = field(init=False)
     making: Making = AS_STARTED  # told with each beat
     load: RunnerLoad = NO_LOAD  # reported with each beat
-    handing: Handing | None = None  # how the heirs of its cameras do, while it drains softly; None: nobody says
+    handing: Handing | None = None  # how the heirs of its cameras do, while these are handed over; None: nobody says
     is_watching: bool = False  # what will be its own soon, be that more than its share
     _held: dict[CameraId, Held] = field(default_factory=dict)
     _stamped_until: dict[CameraId, tuple[Generation, datetime]] = field(default_factory=dict)  # also of what was lost
@@ -469,6 +469,9 @@ class Holder:
     def _drain(self, now: float) -> None:
         if self.flags.drain is DrainMode.NONE:
             self._drains_since = None
+            if self.handing is not None and self.handing.moving:
+                for camera_id in self.handing.moved({each: held.generation for each, held in self._held.items()}):
+                    self.drop(camera_id, now)
             return
         since = self._drains_since = now if self._drains_since is None else self._drains_since
         for camera_id in [each for each in self._held if self.handing and each in self.handing.shown]:

@@ -53,14 +53,15 @@ class Policy:
     name: LeasePolicyName
     ttl: float
     renew_every: float
-    soft_for: float = 0.0
+    soft_until: float = 0.0  # after the last renewal: how long only capacity pressure moves the camera
 
     def __post_init__(self) -> None:
         check_timings(ttl=self.ttl, renew_every=self.renew_every)
 
     def terms(self, ttl: float | None = None) -> Terms:
         """The terms of a grant under this policy, with another ttl if its client asks for one."""
-        return Terms(ttl=self.ttl if ttl is None else ttl, soft_for=self.soft_for)
+        granted = self.ttl if ttl is None else ttl
+        return Terms(ttl=granted, soft_for=max(0.0, self.soft_until - granted))
 
 
 def trusted_for(ttl: float) -> float:
@@ -85,7 +86,7 @@ def _needed(renew_every: float) -> float:
 
 FAST = Policy(name=LeasePolicyName.FAST, ttl=8.0, renew_every=2.0)
 FASTER = Policy(name=LeasePolicyName.FASTER, ttl=3.0, renew_every=0.5)
-STICKY = Policy(name=LeasePolicyName.STICKY, ttl=90.0, renew_every=10.0, soft_for=600.0)
+STICKY = Policy(name=LeasePolicyName.STICKY, ttl=90.0, renew_every=10.0, soft_until=600.0)
 TASK = Policy(name=LeasePolicyName.TASK, ttl=15.0, renew_every=5.0)
 
 BY_NAME = {policy.name: policy for policy in (FAST, FASTER, STICKY, TASK)}

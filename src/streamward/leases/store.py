@@ -18,6 +18,7 @@ from streamward.leases.handover import HandoverAsk, HandoversTold
 from streamward.leases.lease import Denied, Grant, Lease, Owner, SessionState
 from streamward.leases.login_talk import LoginsJudged, LoginTalk
 from streamward.leases.logins import LoginId, LoginRecord
+from streamward.leases.rebalance import Rebalance, RebalanceAsk
 from streamward.model.camera import Camera, Site
 from streamward.model.errors import StreamwardError
 from streamward.model.ids import CameraId, Generation, RunnerId, SiteId, TenantId
@@ -168,6 +169,10 @@ class HandoverStore(Protocol):
 
     async def hand_over(self, ask: HandoverAsk) -> HandoversTold:
         """Takes in what a runner tells, gives it what it may watch; nothing to an incarnation that has ended."""
+        ...
+
+    async def rebalance(self, ask: RebalanceAsk) -> Rebalance:
+        """Plans a round of moves and stores their handovers; a dry run stores nothing."""
         ...
 
 

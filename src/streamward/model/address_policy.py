@@ -64,8 +64,10 @@ _SPECIAL: tuple[tuple[Network, AddressFault], ...] = tuple(
     }.items()
     for network in networks
 )
-_TRANSLATED = IPv6Network("64:ff9b::/96")  # NAT64
+_TRANSLATED = (IPv6Network("64:ff9b::/96"), IPv6Network("::ffff:0:0:0/96"))  # NAT64, SIIT
+_TRANSLATED_LOCALLY = IPv6Network("64:ff9b:1::/48")  # NAT64 of one network (RFC 8215)
 _COMPATIBLE = IPv6Network("::/96")
+_UNUSED = IPv4Network("0.0.0.0/8")
 
 
 class NetworkRefused(StreamwardError):
@@ -180,12 +182,24 @@ def _carried(address: Address) -> Iterator[IPv4Address]:
         return
     if address.ipv4_mapped is not None:
         yield address.ipv4_mapped
-    if address in _TRANSLATED or (address in _COMPATIBLE and int(address) > 1):
+    if _is_in(address, _TRANSLATED) or (address in _COMPATIBLE and int(address) > 1):
         yield IPv4Address(int(address) & 0xFFFFFFFF)
+    if address in _TRANSLATED_LOCALLY:
+        yield from _translated_locally(address)
     if address.sixtofour is not None:
         yield address.sixtofour
     if address.teredo is not None:
         yield address.teredo[1]
+
+
+def _translated_locally(address: IPv6Address) -> Iterator[IPv4Address]:
+    """The IPv4 addresses behind prefixes of 48, 56, 64 and 96 bits (RFC 6052): which one is used is not known here.
+
+    The octet after 64 bits is not part of any. A reading in 0.0.0.0/8 is a prefix that is not used.
+    """
+    octets = address.packed[:8] + address.packed[9:]
+    readings = (IPv4Address(octets[start : start + 4]) for start in (6, 7, 8, 11))
+    return (each for each in readings if each not in _UNUSED)
 
 
 def _is_in(address: Address, networks: Iterable[Network]) -> bool:

@@ -82,3 +82,8 @@ class Digest(Generic[K]):
         if len(self._untold) > MOST_KEYS:
             self._untold.popitem(last=False)
         return 0
+
+    def due(self, now: float) -> list[tuple[K, int]]:
+        """The keys with unreported occurrences that may report again, each with its number, the oldest first."""
+        due = [key for key in self._untold if not self._limit.spend(key, now)]
+        return [(key, self._untold.pop(key)) for key in due]

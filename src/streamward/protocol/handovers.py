@@ -8,7 +8,7 @@ from streamward.leases.handover import Handing, HandoverAsk
 from streamward.leases.holder import MOST_ASKED
 from streamward.model.ids import CameraId, Generation
 from streamward.protocol.fields import Id, Message
-from streamward.protocol.leases import CameraSource
+from streamward.protocol.leases import CameraSource, NamedLease
 
 MOST_WATCHED = 1000  # cameras in one message
 Watched = Annotated[list[Id], msgspec.Meta(max_length=MOST_WATCHED)]
@@ -41,11 +41,16 @@ class WatchCamera(Message, frozen=True):
 
 
 class HandoverAnswers(Message, frozen=True):
-    """Control plane: what the runner may watch, and which of its own cameras an heir watches, or sees already."""
+    """Control plane: what the runner may watch, and which of its own cameras an heir watches, or sees already.
+
+    `moving` names those of its own that are moved to balance the fleet: it releases such a one when its heir sees it,
+    though it is not drained. Without any it is left out, for runners of earlier versions.
+    """
 
     watch: list[WatchCamera]
     awaited: list[str]
     shown: list[str]
+    moving: list[NamedLease] | msgspec.UnsetType = msgspec.UNSET
 
 
 def asked(ask: HandoverAsk) -> AskHandovers:
@@ -61,7 +66,12 @@ def asked(ask: HandoverAsk) -> AskHandovers:
 
 def handing(answers: HandoverAnswers) -> Handing:
     """How the heirs of a runner's own cameras do."""
-    return Handing(awaited=frozenset(map(CameraId, answers.awaited)), shown=frozenset(map(CameraId, answers.shown)))
+    moving = [] if isinstance(answers.moving, msgspec.UnsetType) else answers.moving
+    return Handing(
+        awaited=frozenset(map(CameraId, answers.awaited)),
+        shown=frozenset(map(CameraId, answers.shown)),
+        moving=frozenset((CameraId(each.camera_uuid), Generation(each.version)) for each in moving),
+    )
 
 
 def watch(answers: HandoverAnswers) -> dict[CameraId, Generation]:

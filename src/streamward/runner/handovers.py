@@ -64,7 +64,8 @@ class Handovers:
         self._look(now)
         ask = wire.asked(self._watching.ask(self._holder.owner, room=room(self._holder), now=now))
         await self._calls.call(self._talk(ask, asked=now))
-        is_busy = bool(silent or self.silent) or self._holder.flags.drain is DrainMode.SOFT
+        is_moving = bool(self._holder.handing and self._holder.handing.moving)
+        is_busy = bool(silent or self.silent) or self._holder.flags.drain is DrainMode.SOFT or is_moving
         return TALK_OFTEN if is_busy else TALK_EVERY
 
     async def close(self) -> None:

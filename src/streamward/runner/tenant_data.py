@@ -49,13 +49,13 @@ class TenantData:
     async def delete_gone(self, control: Control) -> bool:
         """Asks which tenants were deleted, and deletes their data; False: this runner's own tenant was deleted."""
         found = await self._found()
-        if not found:
-            return True
-        asked = FindDeletedTenants(tenant_ids=[str(each) for each in list(found)[:_MOST]])
-        answer = await control.post("/v1/deleted-tenants", asked, DeletedTenants, within=ASK_WITHIN)
-        if isinstance(answer, DeletedTenants):
+        for names in _parts(list(found)):
+            asked = FindDeletedTenants(tenant_ids=[str(each) for each in names])
+            answer = await control.post("/v1/deleted-tenants", asked, DeletedTenants, within=ASK_WITHIN)
+            if not isinstance(answer, DeletedTenants):
+                return not is_gone(answer)
             await self._delete({each: found[each] for each in map(TenantId, answer.tenant_ids) if each in found})
-        return not is_gone(answer)
+        return True
 
     async def delete_all(self) -> None:
         """Deletes the data of every tenant that this runner served: it was bound to one, which is deleted."""
@@ -108,6 +108,10 @@ class TenantDataKeeper:
 def is_gone(answer: object) -> bool:
     """Whether a control plane refused a runner because its tenant was deleted."""
     return isinstance(answer, Problem) and answer.reason == TENANT_GONE
+
+
+def _parts(names: list[TenantId]) -> list[list[TenantId]]:
+    return [names[start : start + _MOST] for start in range(0, len(names), _MOST)]
 
 
 def _folders(place: Path) -> list[Path]:

@@ -16,6 +16,7 @@ from streamward.protocol.shards import ObjectsAt
 from streamward.settings.analyst import AnalystSettings
 from streamward.settings.batch import BatchSettings
 from streamward.settings.part import PREFIX, Part
+from streamward.settings.rebalance import RebalanceSettings
 from streamward.settings.redis import RedisSettings
 from streamward.settings.runner import RunnerSettings
 from streamward.settings.source_limits import SourceSettings
@@ -262,6 +263,7 @@ class Settings(BaseSettings):
     objects: ObjectSettings = ObjectSettings()
     tls: TlsSettings = TlsSettings()
     lease: LeaseSettings = LeaseSettings()
+    rebalance: RebalanceSettings = RebalanceSettings()
     log: LogSettings = LogSettings()
     sources: SourceSettings = SourceSettings()
     runner: RunnerSettings = RunnerSettings()

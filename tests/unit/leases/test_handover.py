@@ -5,8 +5,10 @@ from datetime import timedelta
 
 from streamward.leases.handover import (
     HANDED_WITHIN,
+    MOVED_WITHIN,
     NO_ONE_WITHIN,
     REFUSED_FOR,
+    SETTLES_FOR,
     WATCHED_FOR,
     Handing,
     Handover,
@@ -129,9 +131,9 @@ def test_what_was_seen_under_an_earlier_grant_says_nothing_about_the_next():
     watching.heard({ONE: G}, asked=10.0)
     watching.looked(shown=[ONE], refused=[])
     watching.heard({ONE: G}, asked=11.0)
-    assert watching.ask(HEIR, room=0, now=11.0).shown == {ONE}
+    assert watching.ask(HEIR, room=1, now=11.0).shown == {ONE}
     watching.heard({ONE: Generation(5)}, asked=12.0)
-    assert watching.ask(HEIR, room=0, now=12.0).shown == frozenset()
+    assert watching.ask(HEIR, room=1, now=12.0).shown == frozenset()
     assert watching.watched(12.0) == {ONE: 6}
 
 
@@ -149,3 +151,53 @@ def test_an_owner_waits_for_heirs_and_not_for_ever():
     assert unawaited([ONE, TWO], handing, waited=NO_ONE_WITHIN) == [TWO]
     assert unawaited([ONE, TWO], handing, waited=HANDED_WITHIN) == [ONE, TWO]
     assert unawaited([ONE, TWO], None, waited=0.0) == [ONE, TWO], "nobody says who watches"
+
+
+def a_move(stage: HandoverStage = HandoverStage.AWAITED, *, begun: float = 0.0, lasts: float = 5.0) -> Handover:
+    deadline = START + timedelta(seconds=begun + MOVED_WITHIN)
+    move: Handover = replace(a_handover(stage=stage, lasts=lasts), deadline=deadline)
+    return move
+
+
+def test_a_move_counts_until_its_deadline_and_a_refusal_for_longer():
+    late = 0.1 - MOVED_WITHIN
+    assert a_move(begun=late).counts(G, START)
+    assert not a_move(begun=late - 0.1).counts(G, START)
+    assert not a_move(begun=0.1).counts(G, START), "the database's clock went back"
+    assert a_move(HandoverStage.REFUSED, begun=late - 0.1).counts(G, START)
+
+
+def test_a_move_that_is_done_or_failed_settles():
+    done, failed, another = Generation(G + 1), G, Generation(G + 2)
+    for generation, settles in ((done, True), (failed, True), (another, False), (Generation(G - 1), False)):
+        assert a_move().settles(generation, START) is settles
+    assert not a_move().settles(done, START + timedelta(seconds=SETTLES_FOR))
+    assert not a_move(begun=1.0).settles(done, START), "the database's clock went back"
+    assert not a_handover().settles(done, START), "that was a drain"
+    assert an_offer(handover=a_move()).settles(START)
+    assert not an_offer().settles(START)
+
+
+def test_the_owner_is_told_which_of_its_cameras_move():
+    shown = an_offer(handover=a_move(HandoverStage.SHOWN))
+    refused = an_offer(TWO, replace(a_move(HandoverStage.REFUSED), camera_id=TWO))
+    drained = an_offer(CameraId("cam-3"), a_handover(CameraId("cam-3")))
+    handing = told(HandoverAsk(owner=OLD), [shown, refused, drained], START).handing
+    assert handing == Handing(
+        awaited=frozenset({CameraId("cam-3")}), shown=frozenset({ONE}), moving=frozenset({(ONE, G)})
+    )
+    assert handing.moved({ONE: G, TWO: G}) == [ONE]
+    assert handing.moved({ONE: Generation(4)}) == []
+
+
+def test_a_successors_word_leaves_the_deadline_of_a_move():
+    goes_on = plan(HandoverAsk(owner=HEIR), [an_offer(handover=a_move(lasts=1.0))], share=0, suits=bool, now=START)
+    assert goes_on == [a_move()]
+
+
+def test_a_runner_that_is_full_does_not_say_that_it_sees_what_it_cannot_take():
+    watching = Watching()
+    watching.heard({ONE: G, TWO: G}, asked=0.0)
+    watching.looked(shown=[ONE, TWO], refused=[])
+    for room, said in ((2, {ONE, TWO}), (1, {ONE}), (0, set()), (-1, set())):
+        assert watching.ask(HEIR, room=room, now=1.0).shown == said

@@ -149,6 +149,24 @@ def test_a_soft_drain_waits_for_heirs_and_lets_go_at_once_what_they_see():
     assert list(talk.holder.held(-math.inf)) == []
 
 
+def test_what_moves_to_balance_is_released_when_its_successor_has_frames():
+    moving = frozenset({(CAMERA, ONE), (OTHER, TWO)})
+    talk = holding(CAMERA, OTHER, now=10.0)
+    talk.holder.handing = Handing(awaited=frozenset({CAMERA}), moving=moving)
+    talk.poll(11.0)
+    assert list(talk.holder.held(11.0)) == [CAMERA, OTHER], "there are no frames yet"
+    talk.holder.handing = Handing(shown=frozenset({CAMERA, OTHER}), moving=moving)
+    assert talk.released(11.1) == (Named(CAMERA, ONE, at(11.1)),)
+    assert list(talk.holder.held(11.1)) == [OTHER], "that was said of another grant"
+
+
+def test_what_successors_have_frames_of_is_kept_unless_it_moves():
+    talk = holding(now=10.0)
+    talk.holder.handing = Handing(shown=frozenset({CAMERA}))
+    talk.poll(11.0)
+    assert list(talk.holder.held(11.0)) == [CAMERA]
+
+
 def test_a_drain_that_begins_anew_waits_anew():
     talk = holding(now=10.0)
     talk.holder.handing = Handing()

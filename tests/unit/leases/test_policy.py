@@ -26,16 +26,17 @@ DRIFT = 0.05
 
 
 def test_the_four_policies_are_those_of_the_design():
-    assert (FAST.ttl, FAST.renew_every, FAST.soft_for) == (8.0, 2.0, 0.0)
-    assert (FASTER.ttl, FASTER.renew_every, FASTER.soft_for) == (3.0, 0.5, 0.0)
-    assert (STICKY.ttl, STICKY.renew_every, STICKY.soft_for) == (90.0, 10.0, 600.0)
-    assert (TASK.ttl, TASK.renew_every, TASK.soft_for) == (15.0, 5.0, 0.0)
+    assert (FAST.ttl, FAST.renew_every, FAST.soft_until) == (8.0, 2.0, 0.0)
+    assert (FASTER.ttl, FASTER.renew_every, FASTER.soft_until) == (3.0, 0.5, 0.0)
+    assert (STICKY.ttl, STICKY.renew_every, STICKY.soft_until) == (90.0, 10.0, 600.0)
+    assert (TASK.ttl, TASK.renew_every, TASK.soft_until) == (15.0, 5.0, 0.0)
     assert set(BY_NAME) == set(LeasePolicyName)
 
 
 def test_a_grant_carries_the_policys_terms_or_the_ttl_that_its_client_asked_for():
-    assert STICKY.terms() == Terms(ttl=90.0, soft_for=600.0)
-    assert STICKY.terms(30.0) == Terms(ttl=30.0, soft_for=600.0)
+    assert STICKY.terms() == Terms(ttl=90.0, soft_for=510.0)
+    assert STICKY.terms(30.0) == Terms(ttl=30.0, soft_for=570.0)
+    assert STICKY.terms(900.0) == Terms(ttl=900.0, soft_for=0.0)
 
 
 def test_a_site_with_a_policy_overrides_the_runners():

@@ -43,13 +43,19 @@ DISGUISED = {
     "::ffff:127.0.0.1": AddressFault.LOOPBACK,  # mapped
     "::127.0.0.1": AddressFault.LOOPBACK,  # compatible
     "64:ff9b::169.254.169.254": AddressFault.METADATA,  # translated
+    "64:ff9b:1::169.254.169.254": AddressFault.METADATA,  # translated within a site, by a prefix of 96 bits
+    "64:ff9b:1:a9fe:a9:fe00::": AddressFault.METADATA,  # of 48 bits
+    "64:ff9b:1:a9:fe:a9fe::": AddressFault.METADATA,  # of 56 bits
+    "64:ff9b:1:7:a9:fea9:fe00:0": AddressFault.METADATA,  # of 64 bits
+    "::ffff:0:127.0.0.1": AddressFault.LOOPBACK,  # translated without a prefix of its own
     "2002:7f00:1::": AddressFault.LOOPBACK,  # 6to4
     "2001:0:4136:e378:8000:63bf:80ff:fffe": AddressFault.LOOPBACK,  # Teredo: its client's address is inverted
 }
 
 
 @pytest.mark.parametrize(
-    "address", ["192.168.1.64", "10.0.0.7", "8.8.8.8", "2001:db8::7", "fd00::7", "64:ff9b::8.8.8.8"]
+    "address",
+    ["192.168.1.64", "10.0.0.7", "8.8.8.8", "2001:db8::7", "fd00::7", "64:ff9b::8.8.8.8", "64:ff9b:1::8.8.8.8"],
 )
 def test_without_a_word_from_the_site_an_ordinary_address_is_allowed(address):
     assert AddressPolicy().judge(ip_address(address)) is None

@@ -61,6 +61,24 @@ def test_the_first_is_reported_at_once_and_the_others_in_numbers():
     assert digest.count("a", 10.0) == 4
 
 
+def test_what_was_not_reported_is_due_when_its_key_may_report_again():
+    digest = Digest[str](each=Rate(1, 0.1), total=Rate(100, 1.0))
+    assert [digest.count("a", 0.0) for _ in range(4)] == [1, 0, 0, 0]
+    assert [digest.count("b", 5.0) for _ in range(2)] == [1, 0]
+    assert digest.due(9.0) == []
+    assert digest.due(10.0) == [("a", 3)]
+    assert digest.due(10.0) == []
+    assert digest.count("a", 11.0) == 0, "the report that was due counts as one"
+    assert digest.due(30.0) == [("b", 1), ("a", 1)]
+
+
+def test_reports_that_are_due_are_bounded_over_all_keys():
+    digest = Digest[int](each=Rate(1, 1.0), total=Rate(2, 0.1))
+    assert [digest.count(key, 0.0) for key in range(4)] == [1, 1, 0, 0]
+    assert digest.due(10.0) == [(2, 1)]
+    assert digest.due(20.0) == [(3, 1)]
+
+
 def test_reports_of_all_keys_are_bounded_and_so_is_what_is_remembered():
     digest = Digest[int](each=Rate(1, 1.0), total=Rate(3, 0.001))
     told = [digest.count(key, 0.0) for key in range(2 * MOST_KEYS)]

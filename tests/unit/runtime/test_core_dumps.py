@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -27,6 +28,12 @@ def test_a_process_that_forbids_them_has_no_room_for_them_and_is_not_dumpable():
 def test_a_program_that_it_starts_has_no_room_either_and_makes_itself_undumpable():
     assert shown(before=FORBID) == "1 (0, 0)\n"
     assert shown(INHERIT, before=FORBID) == "0 (0, 0)\n"
+
+
+def test_a_core_of_a_program_that_it_starts_would_contain_no_memory():
+    read = "print(open('/proc/self/coredump_filter').read().strip())"
+    assert shown(read, before=FORBID).splitlines()[0] == "00000000"
+    assert shown(read).splitlines()[0] == Path("/proc/self/coredump_filter").read_text().strip()
 
 
 @pytest.mark.parametrize("lines", [(), (INHERIT,)])

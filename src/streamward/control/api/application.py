@@ -31,6 +31,7 @@ from streamward.control.api.leases import add_leases
 from streamward.control.api.logins import add_logins
 from streamward.control.api.openapi import document
 from streamward.control.api.problems import plain_problem, problem_response
+from streamward.control.api.rebalancing import add_rebalancing
 from streamward.control.api.records import add_records
 from streamward.control.api.routing import Routes
 from streamward.control.api.runners import add_runners
@@ -48,6 +49,7 @@ from streamward.control.importing import Importer
 from streamward.control.leasing import LeaseService
 from streamward.control.logins import LoginService
 from streamward.control.metrics import Metrics
+from streamward.control.rebalancing import RebalanceService
 from streamward.control.refusals import Attempts, Refusals
 from streamward.control.registrar import Registrar
 from streamward.control.trust import Rereads, Trust
@@ -112,6 +114,7 @@ def create_app(
     add_camera_edits(routes, store, registrar=registrar, clerk=clerk)
     add_camera_sources(routes, store, courier=courier)
     add_runners(routes, store, service=service, clerk=clerk, mint=trust.mint)
+    add_rebalancing(routes, RebalanceService(store, journal))
     add_dials(routes, store, journal=journal)
     add_logins(routes, store, logins=logins)
     _add_places(routes, holdings, clerk=clerk, cursors=cursors, standing=trust.standing)

@@ -10,7 +10,7 @@ import secrets
 from typing import Protocol
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import Request
+from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from streamward import __version__
@@ -26,7 +26,7 @@ _NAME = "streamward.request_id"  # in the scope
 _SENT_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
-def request_id(request: Request) -> str:
+def request_id(request: HTTPConnection) -> str:
     """How the log and the answer name this call."""
     name: str = request.scope.get(_NAME, "-")
     return name

@@ -83,7 +83,9 @@ def add_events(routes: Routes, lobby: Lobby) -> None:
                 caller, query, after=query.after, address=client_address(socket), recheck=recheck
             )
         except StreamwardError as error:
-            response = problem_response(problem_of(error))
+            problem = problem_of(error)
+            routes.note_refusal(problem, socket, route=SOCKET, token=_token(socket))
+            response = problem_response(problem)
             response.headers[VERSION] = __version__
             await socket.send_denial_response(response)
             return

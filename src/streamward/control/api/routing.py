@@ -217,7 +217,7 @@ class Routes:
             except StreamwardError as err:
                 answer = problem_of(err)
             if isinstance(answer, Problem):
-                self._refusals.note(answer, route=self._path_of(request), author=self._refused(request))
+                self.note_refusal(answer, request, route=self._path_of(request), token=bearer(request))
                 return problem_response(answer)
             if isinstance(answer, Response):
                 return answer
@@ -276,15 +276,19 @@ class Routes:
             raise RoleRefused(f"{promise.access.value} of the whole installation")
         return caller
 
-    def _refused(self, request: Request) -> Author:
-        """Who made a call that is refused; anonymous without a token that counts."""
+    def note_refusal(self, problem: Problem, connection: HTTPConnection, *, route: str, token: str | None) -> None:
+        """Counts, logs and audits a refused call under the subject of its token; anonymous without a valid one."""
         try:
-            return author(request, self._tokens.caller(bearer(request) or ""))
+            refused = author(connection, self._tokens.caller(token or ""))
         except StreamwardError:
-            address = client_address(request)
-            return Author(
-                subject=ANONYMOUS, role=ANONYMOUS, tenant_id=None, address=address, request_id=request_id(request)
+            refused = Author(
+                subject=ANONYMOUS,
+                role=ANONYMOUS,
+                tenant_id=None,
+                address=client_address(connection),
+                request_id=request_id(connection),
             )
+        self._refusals.note(problem, route=route, author=refused)
 
     def _path_of(self, request: Request) -> str:
         """The path as it was declared."""
@@ -336,7 +340,7 @@ def bearer(request: HTTPConnection) -> str | None:
     return token.strip(" ") if scheme.lower() == "bearer" else None
 
 
-def author(request: Request, caller: Caller) -> Author:
+def author(request: HTTPConnection, caller: Caller) -> Author:
     """Who makes a change by this call, and from where."""
     return Author(
         subject=caller.subject,

@@ -14,14 +14,16 @@ from streamward.control.handing import HandoverService
 from streamward.control.leasing import LeaseService
 from streamward.drills.simulation.control import VAULT, DirectEndpoint, Endpoint
 from streamward.drills.simulation.events import EPOCH, HostClock
+from streamward.drills.simulation.script import REBALANCES_FROM
 from streamward.drills.simulation.world import Parts
 from streamward.drivers.memory import MemoryStore
 from streamward.leases.clock_guard import BLIND, ClockGuard, ClockView
 from streamward.leases.fence import StampedRecord, Verdict, admit
 from streamward.leases.handover import HandoverAsk, HandoversTold
 from streamward.leases.holder import Answer, Ask, Holder
-from streamward.leases.lease import Denied, Grant, Lease, Owner, SessionState
+from streamward.leases.lease import NEVER, Denied, Grant, Lease, Owner, SessionState
 from streamward.leases.policy import Terms
+from streamward.leases.rebalance import Rebalance, RebalanceAsk
 from streamward.leases.renewal_answers import RenewalAnswers
 from streamward.leases.store import Granted, Kept, Lapse, OpenClaim, Renewal, Renewed
 from streamward.model.camera import Camera
@@ -40,6 +42,7 @@ class Bug:
 
     says: str
     parts: Parts
+    first_seed: int = 0  # of those that may show it
 
 
 class DeadlineFromAnswer(Holder):
@@ -187,6 +190,35 @@ class NoFloor(Lease):
         if isinstance(taken, Denied) or taken.generation == self.generation:
             return taken
         return replace(taken, granted_at=now)
+
+
+class NoClockFloor(Lease):
+    def acquire(
+        self, owner: Owner, terms: Terms, *, now: datetime, clock: ClockView, echo: datetime | None = None
+    ) -> Lease | Denied:
+        return super().acquire(owner, terms, now=now, clock=replace(clock, floor=NEVER), echo=echo)
+
+    def freed(self, *, now: datetime, clock: ClockView) -> Lease:
+        return super().freed(now=now, clock=replace(clock, floor=NEVER))
+
+
+class PlainReleaseEndsNothing(Lease):
+    def release(
+        self,
+        owner: Owner,
+        generation: Generation | None,
+        *,
+        made_until: datetime | None,
+        now: datetime,
+        clock: ClockView,
+    ) -> Lease | None:
+        return super().release(owner, generation, made_until=made_until or self.expires_at, now=now, clock=clock)
+
+
+class ReleaseDatesAhead(Lease):
+    def freed(self, *, now: datetime, clock: ClockView) -> Lease:
+        freed = super().freed(now=now, clock=clock)
+        return replace(freed, not_before=max(freed.not_before, now + timedelta(seconds=0.24 * self.ttl)))
 
 
 class PlantedStore(MemoryStore):
@@ -350,6 +382,22 @@ class TakesFromTheOwner(MemoryStore):
         return told
 
 
+class ReleasesBeforeFrames(Holder):
+    def _drain(self, now: float) -> None:
+        super()._drain(now)
+        for camera_id, _ in sorted(self.handing.moving) if self.handing else ():
+            self.drop(camera_id, now)
+
+
+class MovesAtOnce(MemoryStore):
+    async def rebalance(self, ask: RebalanceAsk) -> Rebalance:
+        planned = await super().rebalance(ask)
+        now = self._db.now()
+        for move in planned.moves:
+            self._free(self._db.leases[move.camera_id].freed(now=now, clock=BLIND), now)
+        return planned
+
+
 class AnswersKept(LeaseService):
     async def renew_many(self, caller: Caller, message: wire.RenewCameras) -> wire.CamerasRenewed | Problem:
         outcome = await super().renew_many(caller, message)
@@ -427,6 +475,11 @@ BUGS: dict[str, Bug] = {
     "generation-kept": Bug("a new owner gets the old generation", _leases(KeepsGeneration)),
     "generation-reset-on-delete": Bug("a camera made anew starts at generation 1", Parts(store=ForgetsGenerations)),
     "no-floor": Bug("a grant may be dated before its forerunner's last record", _leases(NoFloor)),
+    "no-clock-floor": Bug("a small step back dates a grant before an accepted record", _leases(NoClockFloor)),
+    "plain-release-ends-nothing": Bug(
+        "an owner that released may go on until its lease expires", _leases(PlainReleaseEndsNothing)
+    ),
+    "release-dates-ahead": Bug("a release dates the next grant ahead", _leases(ReleaseDatesAhead)),
     "withdrawn-grant-goes-on": Bug("a camera created again keeps its owner and grant", _leases(KeepsWithdrawn)),
     "withdrawal-frees-at-once": Bug("a withdrawn camera is granted while its owner trusts", _leases(FreesWithdrawn)),
     "extends-without-answers": Bug("a lease is extended whose owner receives nothing", _leases(ExtendsWithoutAnswers)),
@@ -444,6 +497,12 @@ BUGS: dict[str, Bug] = {
     "judges-from-the-start": Bug("a control plane judges expiry as soon as it starts", _FROM_START),
     "reserves-for-ever": Bug("a dead heir keeps others from its camera", Parts(store=ReservesForEver)),
     "takes-from-the-owner": Bug("an heir that sees a camera gets it at once", Parts(store=TakesFromTheOwner)),
+    "releases-before-frames": Bug(
+        "a camera that moves is released before its successor has frames",
+        Parts(holder=ReleasesBeforeFrames),
+        REBALANCES_FROM,
+    ),
+    "moves-at-once": Bug("a camera that moves is taken from its owner", Parts(store=MovesAtOnce), REBALANCES_FROM),
     "answers-kept": Bug("a lost lease is answered as kept", Parts(endpoint=_answers_kept)),
     "fence-compares-text": Bug("the fence compares generations as text", Parts(admit=compares_text)),
     "fence-accepts-all-late": Bug("the fence takes whatever an earlier owner made", Parts(admit=accepts_all_late)),

@@ -9,6 +9,7 @@ from streamward.drills.simulation.control import drive
 from streamward.drills.simulation.network import Weather
 from streamward.drills.simulation.script import Event, Fault
 from streamward.drills.simulation.world import TENANTS, World
+from streamward.leases.clock_guard import TOLERANCE
 from streamward.model.identity import SYSTEM
 from streamward.model.ids import RunnerId
 from streamward.model.register import Edit
@@ -100,7 +101,10 @@ def _control_freeze(world: World, event: Event) -> None:
 
 
 def _database_step(world: World, event: Event) -> None:
+    """A small step back meets a release: the next grant must still be dated after what was accepted before the step."""
     world.database_clock.step(event.amount)
+    if -TOLERANCE < event.amount < 0:
+        _plain_release(world, event)
 
 
 def _runner_step(world: World, event: Event) -> None:
@@ -149,6 +153,10 @@ def _plain_release(world: World, event: Event) -> None:
     world.slots[_slot_of(world, event)].newest.release_plainly(event.target, thaws_after=min(event.lasts, 10.0))
 
 
+def _rebalance(world: World, event: Event) -> None:  # noqa: ARG001 - every fault has this signature
+    world.rebalance()
+
+
 _APPLY: dict[Fault, Callable[[World, Event], None]] = {
     Fault.PAUSE: _pause,
     Fault.SUSPEND: _suspend,
@@ -174,4 +182,5 @@ _APPLY: dict[Fault, Callable[[World, Event], None]] = {
     Fault.PLAIN_RELEASE: _plain_release,
     Fault.SLOW_ANSWERS: _slow(both_ways=False),
     Fault.SLOW_LINK: _slow(both_ways=True),
+    Fault.REBALANCE: _rebalance,
 }

@@ -11,8 +11,13 @@
 7. Nothing is accepted that was made after its camera was withdrawn from its owner, as far as the owner can know the
    database's time: clocks drift against each other since its last answer, and a step of the database's clock is not
    known to it before the next one.
+   The same for a release that names no last moment, and for what its owner goes on to make.
 8. A wanted camera is watched within 2 ttl + `WATCHED_WITHIN` while a runner is connected and free, whatever happened
    before: neither an owner whose answers are slow nor a dead one keeps it for longer.
+9. Rebalancing a fleet without faults ends with runners that hold equally many, give or take one, and moves nothing more
+   then. A camera that moves is released when its successor has frames, not before, and granted again within
+   `MOVE_GAP`.
+10. No grant is dated ahead of the database's clock, if that was never set: the first seconds of a new owner are live.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,9 +29,12 @@ from streamward.drills.simulation.process import RunnerProcess
 from streamward.drivers.memory import MemoryDatabase
 from streamward.leases import facts, fence
 from streamward.leases.fence import StampedRecord, Verdict
-from streamward.leases.lease import Grant, Lease
+from streamward.leases.handover import HandoverStage
+from streamward.leases.lease import TICK, Grant, Lease
+from streamward.leases.rebalance import Rebalance
 from streamward.model.ids import CameraId, Generation, Incarnation, RunnerId
 
+MOVE_GAP = 2.0  # seconds between release and grant: a call to the database that waits, and asks that cross
 WATCHED_WITHIN = 8.0  # seconds beside two ttls: drift, the share of others, a handover that was promised
 
 
@@ -76,6 +84,8 @@ class Watcher:
     stubborn: RunnerId | None = None  # goes on past its deadlines, so that its idea of the database's time drifts away
     admit: Admit = fence.admit
     dated: Dated = fence.dated
+    is_calm: bool = False  # there are no faults: only rebalancing moves cameras
+    longest_move_gap: float = 0.0
     violations: list[Violation] = field(default_factory=list)
     tally: Tally = field(default_factory=Tally)
     _newest: dict[CameraId, Generation] = field(default_factory=dict)
@@ -85,6 +95,8 @@ class Watcher:
     _dark_since: dict[CameraId, float] = field(default_factory=dict)
     _left_behind: dict[CameraId, Generation] = field(default_factory=dict)  # newest grant whose owner is dead
     _ended: set[tuple[RunnerId, Incarnation]] = field(default_factory=set)
+    _released: dict[CameraId, float] = field(default_factory=dict)  # cameras that move, by when they were released
+    _releasing: dict[CameraId, tuple[RunnerId, Generation]] = field(default_factory=dict)  # without a last moment
 
     @property
     def drift(self) -> float:
@@ -95,8 +107,32 @@ class Watcher:
         """A journal sink."""
         if isinstance(fact, facts.LeaseGranted):
             self._granted(fact)
+        elif isinstance(fact, facts.LeaseReleased):
+            self._end_plain_release(fact)
+            if self.is_calm:
+                self._moving_released(fact.camera_id)
         elif isinstance(fact, facts.IncarnationEnded):
             self._ended.add((fact.runner_id, fact.incarnation))
+
+    def _moving_released(self, camera_id: CameraId) -> None:
+        handover, generation = self.database.handovers.get(camera_id), self.database.leases[camera_id].generation
+        if handover is None or handover.deadline is None or not handover.counts(generation, self.database.now()):
+            return
+        self._released[camera_id] = self.now()
+        if handover.stage is not HandoverStage.SHOWN:
+            self._fail("released before its successor had frames", f"{camera_id} generation {generation}")
+
+    def spread(self) -> int:
+        """By how many cameras runners differ at most, by the leases of their present processes."""
+        held = [self.database.slots_used(process.holder.owner) for process in self.processes() if process.is_alive]
+        return max(held) - min(held)
+
+    def balanced(self, planned: Rebalance) -> None:
+        """After rounds of rebalancing without faults, and one more."""
+        if self.spread() > 1:
+            self._fail("not balanced", f"runners differ by {self.spread()} cameras")
+        elif planned.moves:
+            self._fail("moved without need", ", ".join(move.camera_id for move in planned.moves))
 
     def store(self, record: StampedRecord, made: float) -> None:
         """The sink: judges a record that arrived, as the batcher does; `made` is the true time of its frame."""
@@ -120,7 +156,7 @@ class Watcher:
             and made > withdrawn + self.drift
             and not any(withdrawn < step + self.ttl < made + 2 * self.ttl for step in self.steps)
         ):
-            self._fail("accepted after the withdrawal", f"{record.camera_id} generation {record.generation}")
+            self._fail("accepted after its grant was ended", f"{record.camera_id} generation {record.generation}")
 
     def _keep_apart(self, record: StampedRecord, made_at: datetime) -> None:
         accepted = self._accepted.setdefault(record.camera_id, {})
@@ -139,6 +175,10 @@ class Watcher:
         """An operator took a camera from whoever has it."""
         generation = self.database.leases[camera_id].generation
         self._withdrawn.setdefault((camera_id, generation), self.now())
+
+    def releases_plainly(self, camera_id: CameraId, runner_id: RunnerId, generation: Generation) -> None:
+        """An owner is about to release a camera without its last moment."""
+        self._releasing[camera_id] = (runner_id, generation)
 
     def look(self, able: Iterable[RunnerProcess]) -> None:
         """Looks for cameras that stay dark although one runner was connected and free all the time.
@@ -197,15 +237,26 @@ class Watcher:
         if missing and len(owned) < room:
             self._fail("not owned after the heal", ", ".join(missing))
 
+    def _end_plain_release(self, fact: facts.LeaseReleased) -> None:
+        runner_id, generation = self._releasing.get(fact.camera_id, (None, None))
+        if runner_id == fact.runner_id and generation is not None and generation == self._newest[fact.camera_id]:
+            self._withdrawn.setdefault((fact.camera_id, generation), self.now())
+
     def _granted(self, fact: facts.LeaseGranted) -> None:
         self.tally.grants += 1
         camera_id, generation = fact.camera_id, fact.generation
         if generation != self._newest.get(camera_id, 0) + 1:
             self._fail("generation out of order", f"{camera_id}: {generation} after {self._newest.get(camera_id, 0)}")
         self._newest[camera_id] = generation
+        gap = self.now() - self._released.pop(camera_id, self.now())
+        self.longest_move_gap = max(self.longest_move_gap, gap)
+        if gap > MOVE_GAP:
+            self._fail("dark while it moved", f"{camera_id} for {gap:.1f} s")
         if (fact.runner_id, fact.incarnation) in self._ended:
             self._fail("grant to an ended incarnation", f"{camera_id} to {fact.incarnation}")
         grant = self.database.grants[camera_id][generation]
+        if not self.steps and grant.granted_at > self.database.now() + 2 * TICK:  # one is rounding
+            self._fail("granted ahead of the clock", f"{camera_id} generation {generation}")
         _, earlier = self._accepted.get(camera_id, {}).get(Generation(generation - 1), (None, None))
         if earlier is not None and earlier >= grant.granted_at:
             self._fail("granted before an accepted record", f"{camera_id} generation {generation}")

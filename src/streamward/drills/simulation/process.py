@@ -10,9 +10,10 @@ from streamward.drills.simulation.events import EventQueue, HostClock
 from streamward.drills.simulation.network import Link, Network
 from streamward.leases.fence import Stamp, StampedRecord
 from streamward.leases.handover import TALK_EVERY, TALK_OFTEN, Handing, Watching
+from streamward.leases.held import Held
 from streamward.leases.holder import Ask, AskKind, Holder, HolderState, room
 from streamward.model.identity import Caller, Role
-from streamward.model.ids import CameraId, SiteId, TenantId
+from streamward.model.ids import CameraId, Generation, RunnerId, SiteId, TenantId
 from streamward.model.runner import DrainMode
 from streamward.protocol import leases as wire
 from streamward.protocol.handovers import HandoverAnswers, asked, handing, watch
@@ -32,8 +33,9 @@ class Surroundings:
     network: Network
     to_control: Callable[[Caller, Any, Callable[[Reply], None]], None]
     to_sink: Callable[[StampedRecord, float], None]  # with the true time at which its frame arrived
+    releases_plainly: Callable[[CameraId, RunnerId, Generation], None]
     watch: Callable[["RunnerProcess"], None]  # called whenever what the process believes may have changed
-    is_draining: Callable[[], bool]  # anybody, softly
+    is_handing_over: Callable[[], bool]  # anybody, in a soft drain or to balance
     exited: Callable[["RunnerProcess"], None]
     hands_over: bool = True
 
@@ -106,7 +108,8 @@ class RunnerProcess:
         self._exit()
 
     def release_plainly(self, number: int, *, thaws_after: float) -> None:
-        """Releases one camera without a moment; frames that had arrived go on their way afterwards."""
+        """Releases one camera without a moment; a part of it that thaws later publishes a frame from before, and one
+        from then, since it does not know of the release."""
         now = self.now()
         held = sorted(self.holder.held(now))
         if not self.is_alive or self._around.queue.now < self._paused_until or not held:
@@ -118,10 +121,18 @@ class RunnerProcess:
         del self.holder.giving_back[camera_id]  # a plain release says no last moment
         owner = self.holder.owner
         message = wire.ReleaseCamera(runner_id=owner.runner_id, camera_uuid=camera_id, version=lease.generation)
+        self._around.releases_plainly(camera_id, owner.runner_id, lease.generation)
         self._send(message, lambda _: None)
         if stamp is not None:
             arrived = self._around.queue.now
             self._around.queue.after(thaws_after, self._around.to_sink, self._record(stamp), arrived)
+            self._around.queue.after(thaws_after, self._publish_thawed, camera_id, lease)
+
+    def _publish_thawed(self, camera_id: CameraId, lease: Held) -> None:
+        now = self.now()
+        stamp = lease.stamp(camera_id, self.holder.owner, arrived=now, now=now)
+        if stamp is not None:
+            self._around.to_sink(self._record(stamp), self._around.queue.now)
 
     def pause(self, seconds: float) -> None:
         """Stops being scheduled for a while; frames that had arrived go on their way afterwards."""
@@ -206,9 +217,10 @@ class RunnerProcess:
             refused=[each for each, chance in seen.items() if chance > 1 - REFUSED_AT_ONCE],
         )
         ask = self.watching.ask(self.holder.owner, room=room(self.holder), now=now)
-        if self.holder.state is HolderState.SERVING and (watched or self._around.is_draining()):
+        if self.holder.state is HolderState.SERVING and (watched or self._around.is_handing_over()):
             self._send(asked(ask), lambda reply: self._heard(reply, now))
-        is_busy = watched or self.holder.flags.drain is DrainMode.SOFT
+        is_moving = self.holder.handing is not None and self.holder.handing.moving
+        is_busy = watched or is_moving or self.holder.flags.drain is DrainMode.SOFT
         self._around.queue.after(TALK_OFTEN if is_busy else TALK_EVERY, self._talk)
 
     def _heard(self, reply: Reply, sent: float) -> None:

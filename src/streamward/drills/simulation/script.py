@@ -6,7 +6,7 @@ Each run switches on a random part of the kinds of fault, so that rare combinati
 import math
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 BETWEEN_STEPS = 3.0  # seconds: every control plane looks at the database's clock in between (`leases.clock_guard`)
@@ -39,6 +39,11 @@ class Fault(StrEnum):
     PLAIN_RELEASE = "plain-release"  # an owner releases as a client of plain S0 does: without its last moment
     SLOW_ANSWERS = "slow-answers"  # of one runner
     SLOW_LINK = "slow-link"  # of one runner, both ways
+    REBALANCE = "rebalance"  # an operator's; drawn from a generator of its own, see `draw`
+
+
+REBALANCES_FROM = 5_000_000  # the first seed with rebalances: those before keep the traces for which they were recorded
+_DRAWN: tuple[Fault, ...] = tuple(fault for fault in Fault if fault is not Fault.REBALANCE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +68,15 @@ class Script:
     stubborn: int | None  # the runner that goes on past its deadlines
     events: tuple[Event, ...]
     heals_at: float
+    has_rebalances: bool = False
 
 
-def draw(rng: random.Random, *, heals_at: float = 600.0) -> Script:
-    """A script for one seed."""
+def draw(rng: random.Random, *, rebalances: random.Random | None = None, heals_at: float = 600.0) -> Script:
+    """A script for one seed; without a generator for them there are no rebalances."""
     runners = rng.randint(3, 5)
     cameras = rng.randint(1, 20)
-    kinds = [fault for fault in Fault if rng.random() < 0.45] or [Fault.PAUSE]
-    return Script(
+    kinds = [fault for fault in _DRAWN if rng.random() < 0.45] or [Fault.PAUSE]
+    script = Script(
         runners=runners,
         cameras=cameras,
         controls=rng.choice((1, 1, 2)),
@@ -79,6 +85,17 @@ def draw(rng: random.Random, *, heals_at: float = 600.0) -> Script:
         events=tuple(_events(rng, kinds, until=heals_at - 1.0)),
         heals_at=heals_at,
     )
+    if rebalances is None:
+        return script
+    asked = _rebalances(rebalances, until=heals_at - 1.0)
+    events = tuple(sorted((*script.events, *asked), key=lambda event: event.at))
+    return replace(script, events=events, has_rebalances=True)
+
+
+def _rebalances(rng: random.Random, *, until: float) -> Iterator[Event]:
+    at, every = 5.0, rng.choice((10.0, 30.0, 60.0))
+    while (at := at + rng.expovariate(1 / every)) < until:
+        yield Event(at, Fault.REBALANCE, target=0, lasts=0.0, amount=0.0)
 
 
 def _events(rng: random.Random, kinds: list[Fault], *, until: float) -> Iterator[Event]:

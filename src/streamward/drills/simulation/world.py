@@ -11,12 +11,14 @@ from streamward.drills.simulation.events import DatabaseClock, EventQueue, HostC
 from streamward.drills.simulation.invariants import Admit, Dated, Tally, Violation, Watcher
 from streamward.drills.simulation.network import Link, Network, Weather
 from streamward.drills.simulation.process import RunnerProcess, Stubborn, Surroundings
-from streamward.drills.simulation.script import Event, Script, draw
+from streamward.drills.simulation.script import REBALANCES_FROM, Event, Script, draw
 from streamward.drivers.memory import MemoryDatabase, MemoryStore
 from streamward.leases import fence
 from streamward.leases.fence import StampedRecord
+from streamward.leases.handover import MOVED_WITHIN
 from streamward.leases.holder import Holder, HolderSpec
 from streamward.leases.policy import BY_NAME, Policy
+from streamward.leases.rebalance import Rebalance, RebalanceAsk
 from streamward.model.camera import Camera, LeasePolicyName, Site
 from streamward.model.identity import SYSTEM, Caller
 from streamward.model.ids import CameraId, Incarnation, RunnerId, SiteId, TenantId
@@ -27,6 +29,7 @@ from streamward.runtime.bell import Bell
 from streamward.runtime.journal import Journal
 
 TENANTS = (TenantId("tenant"), TenantId("other"))
+BALANCED_WITHIN = 20  # rounds: a successor may refuse a camera, which is then left alone for a minute
 LOOKS_EVERY = 2.0  # seconds between two looks for cameras that nobody watches
 
 
@@ -79,7 +82,8 @@ class World:
     def __init__(self, seed: int, parts: Parts = REAL, *, heals_at: float = 600.0) -> None:
         self.rng = random.Random(seed)  # noqa: S311 - repeatable on purpose
         self.queue = EventQueue()
-        self.script: Script = draw(self.rng, heals_at=heals_at)
+        rebalances = random.Random(f"rebalance {seed}") if seed >= REBALANCES_FROM else None  # noqa: S311 - as above
+        self.script: Script = draw(self.rng, rebalances=rebalances, heals_at=heals_at)
         self.trace: list[str] = []
         self._seed = seed
         self._parts = parts
@@ -108,8 +112,9 @@ class World:
             network=self.network,
             to_control=self._to_control,
             to_sink=self._to_sink,
+            releases_plainly=self.watcher.releases_plainly,
             watch=self.watcher.believes,
-            is_draining=lambda: any(each.drain is DrainMode.SOFT for each in self.database.runners.values()),
+            is_handing_over=self._is_handing_over,
             exited=self._exited,
             hands_over=parts.hands_over,
         )
@@ -129,6 +134,8 @@ class World:
             self._heal()
             self.queue.run_until(self._owned_by())
             self.watcher.all_owned(sorted(self.database.cameras), room=self._room())
+            if self.script.has_rebalances and not self.watcher.violations:
+                self._balance()
         return Outcome(
             seed=self._seed,
             violations=tuple(self.watcher.violations),
@@ -136,6 +143,13 @@ class World:
             simulated=self.queue.now,
             trace=tuple(self.trace),
         )
+
+    def rebalance(self) -> Rebalance:
+        """An operator has cameras moved to runners that hold fewer."""
+        planned = drive(self.operator.rebalance(RebalanceAsk()))
+        for move in planned.moves:
+            self.note(f"move {move.camera_id} from {move.owner.incarnation} to {move.successor.incarnation}")
+        return planned
 
     def processes(self) -> Iterator[RunnerProcess]:
         """Every process that lives, newest and older."""
@@ -265,6 +279,21 @@ class World:
             known = self.database.cameras.get(self.camera(number).camera_id)
             self.save(replace(known or self.camera(number), enabled=True))
         self.wake_runners()
+
+    def _balance(self) -> None:
+        """After the heal: rounds of rebalancing until runners hold equally many, which one more round leaves alone."""
+        self.note("balance")
+        self.watcher.is_calm = True
+        for _ in range(BALANCED_WITHIN):
+            self.rebalance()
+            self.queue.run_until(self.queue.now + MOVED_WITHIN + 2.0)
+            if self.watcher.spread() <= 1 or self.watcher.violations:
+                break
+        self.watcher.balanced(self.rebalance())
+
+    def _is_handing_over(self) -> bool:
+        is_draining = any(each.drain is DrainMode.SOFT for each in self.database.runners.values())
+        return is_draining or any(each.deadline is not None for each in self.database.handovers.values())
 
     def _revive(self, slot: Slot) -> None:
         runner = self.database.runners.get(slot.runner_id)

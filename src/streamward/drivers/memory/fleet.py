@@ -1,12 +1,12 @@
 """Runners and cameras in memory."""
 
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from streamward.drivers.memory.database import MemoryDatabase
-from streamward.leases.clock_guard import BLIND
+from streamward.leases.clock_guard import ClockView
 from streamward.leases.dialing import Bucket
 from streamward.leases.lease import DenialReason, Denied, Lease, Owner, SessionState
 from streamward.leases.store import CameraFilter, SiteLoad
@@ -21,9 +21,10 @@ from streamward.runtime.bell import Bell
 class MemoryRunners:
     """The runner port on a `MemoryDatabase`."""
 
-    def __init__(self, database: MemoryDatabase, *, bell: Bell) -> None:
+    def __init__(self, database: MemoryDatabase, *, bell: Bell, clock_view: Callable[[], ClockView]) -> None:
         self._db = database
         self._bell = bell
+        self._clock_view = clock_view
 
     async def register(self, spec: RunnerSpec) -> Runner | Denied:
         known = self._db.runners.get(spec.runner_id)
@@ -41,9 +42,9 @@ class MemoryRunners:
         if runner is not None and runner.incarnation == owner.incarnation:
             self._db.runners[owner.runner_id] = replace(runner, incarnation=None)
         mine = self._db.held_by(owner)
-        now = self._db.now()
+        now, clock = self._db.now(), self._clock_view()
         for lease in mine:
-            self._db.put_lease(lease.released_with_all(now=now, clock=BLIND))
+            self._db.put_lease(lease.released_with_all(now=now, clock=clock))
             self._db.free_since[lease.camera_id] = now
         self._bell.ring()
         return tuple(lease.camera_id for lease in mine)

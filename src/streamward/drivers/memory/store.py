@@ -37,7 +37,7 @@ class MemoryStore(
         self.database = database
         MemoryHandovers.__init__(self, database, clock=clock, bell=bell, policies=policies)
         MemoryLeaseRecords.__init__(self, database)
-        MemoryRunners.__init__(self, database, bell=bell)
+        MemoryRunners.__init__(self, database, bell=bell, clock_view=lambda: self._guard.view(clock.boot()))
         MemoryCameras.__init__(self, database, bell=bell)
         MemoryDials.__init__(self, database)
         MemoryLogins.__init__(self, database)

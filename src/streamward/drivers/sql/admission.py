@@ -82,20 +82,27 @@ class Admission(Generic[M, S]):
 
 
 class _Sqlite(Generic[M, S]):
+    """Each statement takes several turns of the database's thread, so nothing is asked that is known."""
+
     def __init__(self, database: Database, table: Table[M, S]) -> None:
         self._db = database
         self._table = table
-        self._admit = statement(f"{_tables(database.dialect)} {_insert(database.dialect, table)}", returns=table.number)
+        told = f"{table.number} is_late made_at"
+        self._admit = statement(
+            f"{_tables(database.dialect)} {_insert(database.dialect, table)}, is_late, made_at", returns=told
+        )
         self._find = _find(database.dialect, table)
 
     async def admit(self, made: Sequence[M]) -> Answer[S]:
         offered = _offered(made)
-        params = {**_listed(offered, self._table, self._db.dialect), **self._db.moment()}
+        moment = self._db.moment()
+        params = {**_listed(offered, self._table, self._db.dialect), **moment}
         async with self._db.session() as session:
-            at = await self._db.now(session)
-            new = await session.rows(self._admit, params)
+            new = sorted(await session.rows(self._admit, params))
+            if len(new) == len(offered):
+                return Answer(at=moment["now"], stored=_all_new(offered, self._table, new))
             rows = await session.rows(self._find, self._db.dialect.pack(_KEYED, list(offered)))
-        return Answer(at=at, stored=_stored(rows, self._table, new={row[0] for row in new}))
+        return Answer(at=moment["now"], stored=_stored(rows, self._table, new={row[0] for row in new}))
 
 
 class _Postgres(Generic[M, S]):
@@ -111,9 +118,8 @@ class _Postgres(Generic[M, S]):
         offered = _offered(made)
         row = await self._store(offered, may_wait=False)
         if len(row.ids or ()) == len(offered):
-            told = zip(offered.items(), row.ids or (), row.late or (), row.dates or (), strict=True)
-            stored = {key: self._table.new(each, number, late, made_at) for (key, each), number, late, made_at in told}
-            return Answer(at=row.now, stored=stored)
+            told = zip(row.ids or (), row.late or (), row.dates or (), strict=True)
+            return Answer(at=row.now, stored=_all_new(offered, self._table, told))
         new = set(row.ids or ())
         for camera_id in sorted(row.busy):
             waiting = {key: each for key, each in offered.items() if each.camera_id == camera_id}
@@ -151,6 +157,11 @@ def _judged(made: Made, stamps: dict[tuple[object, ...], int]) -> tuple[object, 
     """What the fence judges; its stamp is numbered, from one, if it is a new one."""
     stamp = (made.camera_id, made.generation, made.runner_id, made.incarnation, made.tenant_id, made.site_id)
     return stamps.setdefault(stamp, len(stamps) + 1), made.event_id, made.index, made.made_at
+
+
+def _all_new(offered: Mapping[Key, M], table: Table[M, S], told: Iterable[Sequence[Any]]) -> dict[Key, S]:
+    """Number, lateness and date of each, in the order of the numbers, which is the one in which it was offered."""
+    return {key: table.new(each, *one) for (key, each), one in zip(offered.items(), told, strict=True)}
 
 
 def _stored(rows: Iterable[Any], table: Table[M, S], *, new: Container[int]) -> dict[Key, S]:

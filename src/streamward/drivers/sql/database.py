@@ -46,6 +46,7 @@ class Database:
         self.tally = Tally(self.engine)
         self._straight = DriverSessions(self.engine, self.tally) if self.is_postgres else None
         self._bell = bell
+        self.watch = Watch(clock)
         self._now = statement(self.dialect.now, returns="now")
 
     @asynccontextmanager

@@ -11,8 +11,10 @@ file. The file is made 0600, and SQLite gives its `-wal` and `-shm` the mode of 
 
 import contextlib
 import os
+import stat
 from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import asyncpg
@@ -118,9 +120,18 @@ def _refuse_dead(connection: Any, _record: Any, _proxy: Any) -> None:
 
 
 def _make_private(_dialect: Any, _record: Any, arguments: Any, _options: Any) -> None:
-    """Makes the file before SQLite does, which would let everybody read it; one that is there keeps its mode."""
-    with contextlib.suppress(OSError):  # SQLite has a sentence for it
-        os.close(os.open(arguments[0], os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    """Creates the file with mode 0600 before SQLite does, and revokes the access of others to an existing one.
+
+    Group permissions are the operator's. An existing file is not opened: closing a descriptor of it would release the
+    POSIX locks that other connections of this process have on it.
+    """
+    path: str = arguments[0]
+    with contextlib.suppress(OSError):  # SQLite reports it
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    for each in (Path(path), Path(f"{path}-wal"), Path(f"{path}-shm")):
+        with contextlib.suppress(OSError):  # it does not exist, or is another user's
+            if (mode := stat.S_IMODE(each.stat().st_mode)) & 0o007:
+                each.chmod(mode & ~0o007)
 
 
 def _set_up_file(connection: Any, _record: Any) -> None:

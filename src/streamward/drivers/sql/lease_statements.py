@@ -5,7 +5,7 @@
 from streamward.drivers.sql.dialect import SqlDialect
 from streamward.drivers.sql.rule import MINE, TAKES_SLOT, LeaseRule
 from streamward.drivers.sql.statement import CAMERA, LEASE, RUNNER, Statement, statement
-from streamward.leases.handover import LASTS
+from streamward.leases.handover import LASTS, MOVED_WITHIN
 from streamward.leases.placement import ASKS_WITHIN
 
 TAKEN = ("camera_uuid", "ttl", "soft_for")
@@ -30,7 +30,11 @@ def handover_counts(dialect: SqlDialect, now: str) -> str:
     longest = " ".join(
         f"WHEN '{stage}' THEN {dialect.later(now, str(lasts.total_seconds()))}" for stage, lasts in LASTS.items()
     )
-    return f"h.until > {now} AND h.until <= CASE h.stage {longest} END"
+    may_move = f"h.deadline > {now} AND h.deadline <= {dialect.later(now, str(MOVED_WITHIN))}"
+    return (
+        f"h.until > {now} AND h.until <= CASE h.stage {longest} END"
+        f" AND (h.deadline IS NULL OR h.stage = 'refused' OR {may_move})"
+    )
 
 
 class LeaseStatements:

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy.engine import Row
 
-from streamward.drivers.sql.database import Database, Look, Watch
+from streamward.drivers.sql.database import Database, Look
 from streamward.drivers.sql.edit_statements import RecordStatements, noted
 from streamward.drivers.sql.lease_statements import LET_GO, NEXT_EXPIRY, ORPHANS, TAKEN, LeaseStatements
 from streamward.drivers.sql.merger import Merger
@@ -45,7 +45,7 @@ class SqlLeases:
         self._db = database
         self._lease_sql = LeaseStatements(database.dialect)
         self._audit_sql = RecordStatements(database.dialect).audit
-        self._watch = Watch(database.clock)
+        self._watch = database.watch
         renewals = PostgresRenewals if database.is_postgres else SqliteRenewals
         self._renewals = Merger(
             renewals(database, self._watch).send, keys=lambda renewal: (renewal.owner.runner_id,), flights=2

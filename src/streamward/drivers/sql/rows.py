@@ -48,6 +48,7 @@ def handover_of(row: Row[Any]) -> Handover | None:
         heir=Owner(RunnerId(row.h_runner_id), Incarnation(row.h_incarnation)),
         stage=HandoverStage(row.h_stage),
         until=row.h_until,
+        deadline=row.h_deadline,
     )
 
 

@@ -51,12 +51,12 @@ class LeaseRule:
             f" not_before = {not_before or self.stamped}, updated_at = t.now"
         )
 
-    def freed(self, *, floor: str = ":floor") -> str:
+    def freed(self) -> str:
         """Sets what `Lease.freed` sets."""
         return (
             "runner_id = NULL, incarnation = NULL, reason = NULL,"
             " state = CASE l.state WHEN 'TERMINATED' THEN 'TERMINATED' ELSE 'PENDING' END,"
-            f" not_before = {self.dialect.greatest}({self.stamped}, {floor}),"
+            f" not_before = {self.dialect.greatest}({self.stamped}, :floor),"
             " free_since = t.now, updated_at = t.now"
         )
 
@@ -67,8 +67,8 @@ class LeaseRule:
         return f"{ended}, {self.freed()}"
 
     def released_with_all(self) -> str:
-        """Sets what `Lease.released_with_all` sets, by a control plane that has not looked at the clock."""
-        return f"{self._ended('l.expires_at')}, {self.freed(floor=self.dialect.never)}"
+        """Sets what `Lease.released_with_all` sets."""
+        return f"{self._ended('l.expires_at')}, {self.freed()}"
 
     def _ended(self, made_until: str) -> str:
         return (

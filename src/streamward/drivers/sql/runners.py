@@ -87,7 +87,8 @@ class SqlRunners:
             await tx.execute(self._runner_sql.lock, params)
             await tx.execute(self._runner_sql.end, params)
             await tx.execute(_FORGET, params)
-            freed = (await tx.execute(self._runner_sql.let_all_go, params)).all()
+            floor = self._db.watch.look().view.floor
+            freed = (await tx.execute(self._runner_sql.let_all_go, {**params, "floor": floor})).all()
         self._db.ring()
         return tuple(row.l_camera_uuid for row in freed)
 

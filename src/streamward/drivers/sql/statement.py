@@ -52,7 +52,7 @@ _NAMES: Mapping[TypeEngine[Any], str] = {
         "now updated_at granted_at expires_at not_before free_since last_seen_at ts last_frame_ts streamed_at retry_at "
         "made_until earliest latest seen_at made_at at since used_at revoked_at stored_at stored_before started_at "
         "closed_at until happened_at pipeline_start_time ended_at stamped_at echo floor requested_at tokens_after "
-        "rows_deleted_at payloads_deleted_at finished_at"
+        "rows_deleted_at payloads_deleted_at finished_at deadline"
     ),
 }
 Statement = TextClause | TextualSelect
@@ -123,7 +123,7 @@ BATCH = Shape(
 )
 BROADCAST = Shape("b", "seq tenant_id kind body at")
 ANALYSIS = Shape("a", "position body at")
-HANDOVER = Shape("h", "camera_uuid generation runner_id incarnation stage until")
+HANDOVER = Shape("h", "camera_uuid generation runner_id incarnation stage until deadline")
 BUCKET = Shape("b", "capacity refill_rate tokens reserve reserve_size updated_at")
 
 
