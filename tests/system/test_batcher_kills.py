@@ -8,11 +8,12 @@ from tests.support.postgres import PostgresServer
 from tests.support.rabbitmq import RabbitServer
 from tests.support.redis_server import PrivateRedis
 
-LONG = {"BATCH_WINDOW_SECONDS": 30, "BATCH_IDLE_TIMEOUT_SECONDS": 30}  # so that there is something to sweep
+# So that what an earlier batcher stored is still in no closed batch when the sweeper looks, ten seconds after it began.
+LONG = {"BATCH_WINDOW_SECONDS": 30, "BATCH_IDLE_TIMEOUT_SECONDS": 30, "BATCH_MAX_DETECTIONS": 1000}
 POINTS: dict[str, dict[str, int]] = {
-    "take": {},
-    "admit": {},
-    "add": {},
+    "take": LONG,
+    "admit": LONG,
+    "add": LONG,
     "ack": LONG,
     "sweep": LONG,
     "seal": {},
