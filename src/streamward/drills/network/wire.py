@@ -6,6 +6,7 @@ import threading
 from enum import Enum, auto
 
 HERE = "127.0.0.1"
+BACKLOG = 100  # connections that wait to be accepted
 
 
 class Passage(Enum):
@@ -59,20 +60,19 @@ class Wire:
         self._changed.wait()
 
     def _run(self) -> None:
-        filler: list[socket.socket] = []
+        filler: socket.socket | None = None
         while self._is_open:
-            if self._passage is Passage.NOTHING and not filler:
-                self._listener.close()
-                self._listener = _listening(self._at, self.port, backlog=0)
-                filler = [socket.create_connection((self._at, self.port))]  # the queue is full: SYNs are dropped
-            elif self._passage is not Passage.NOTHING and filler:
-                self._listener.close()
-                filler.pop().close()
-                self._listener = _listening(self._at, self.port)
+            if self._passage is Passage.NOTHING and filler is None:
+                self._listener.listen(0)  # room for one that waits; SYNs of all others are dropped
+                filler = _dialing(self._listener)
+            elif self._passage is not Passage.NOTHING and filler is not None:
+                filler.close()
+                filler = None
+                self._listener.listen(BACKLOG)
             self._changed.set()
             self._carry()
-        for each in filler:
-            each.close()
+        if filler is not None:
+            filler.close()
 
     def _carry(self) -> None:
         """Moves bytes until somebody has something to say to this thread."""
@@ -98,7 +98,11 @@ class Wire:
                 return []
 
     def _accept(self) -> None:
-        near, _ = self._listener.accept()
+        try:
+            near, _ = self._listener.accept()
+        except OSError:  # whoever dialed has given up
+            return
+        near.setblocking(True)
         try:
             far = socket.create_connection(self._to)
         except OSError:
@@ -121,9 +125,17 @@ class Wire:
                 each.close()
 
 
-def _listening(host: str, port: int = 0, *, backlog: int = 100) -> socket.socket:
+def _listening(host: str) -> socket.socket:
     listener = socket.socket()
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind((host, port))
-    listener.listen(backlog)
+    listener.setblocking(False)
+    listener.bind((host, 0))
+    listener.listen(BACKLOG)
     return listener
+
+
+def _dialing(listener: socket.socket) -> socket.socket:
+    """A connection that waits in a listener's queue, unless another one does: nobody waits for its answer."""
+    dialing = socket.socket()
+    dialing.setblocking(False)
+    dialing.connect_ex(listener.getsockname())
+    return dialing
