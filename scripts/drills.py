@@ -76,6 +76,7 @@ PLANS = (
         "streamward drill steady --minutes 60 --ttl 3 --renew-every 0.5 --loss 0.01 --delay 0.05 --stall 0.75",
     ),
     Plan("scale", 17, "streamward drill scale --minutes 10"),
+    Plan("scale-faster", 17, "streamward drill scale --minutes 10 --ttl 3 --renew-every 0.5"),
     Plan("scale-postgresql", 12, "streamward drill scale --minutes 5 --database setting", has_database=True),
     Plan("leftovers", 8, "streamward drill leftovers --kills 100"),
     Plan("fuzz", 60, "scripts.fuzz_api --examples 2000 --minutes 30"),

@@ -204,6 +204,35 @@ async def test_a_waiting_consumer_is_woken_by_another_process(buses: BusWorld) -
         assert numbers(await waiting) == [1]
 
 
+async def test_a_take_that_gathers_waits_for_more_until_its_time_is_over(buses: BusWorld) -> None:
+    async with buses:
+        bus, loop = buses.bus(), asyncio.get_running_loop()
+        await bus.declare(buses.queue())
+        consumer = buses.consumer(buses.bus(), "all")
+        assert await consumer.take(at_most=2, within=0.01) == []  # it is subscribed
+        began = loop.time()
+        taking = asyncio.create_task(consumer.take(at_most=3, within=60, gather=SOON))
+        for number in (1, 2):
+            await bus.publish(buses.message(number))
+        found = await taking
+        assert loop.time() - began >= SOON - 0.01  # a timer may be that early
+        while len(found) < 2:  # publishing took longer than that
+            found += await consumer.take(at_most=3, within=60)
+        assert numbers(found) == [1, 2]
+
+
+async def test_a_take_that_gathers_returns_in_time_what_fills_it(buses: BusWorld) -> None:
+    async with buses:
+        bus = buses.bus()
+        await bus.declare(buses.queue())
+        for number in range(4):
+            await bus.publish(buses.message(number))
+        consumer = buses.consumer(buses.bus(), "all", prefetch=2)
+        assert numbers(await taken(consumer, 1)) == [0]
+        async with asyncio.timeout(60):
+            assert numbers(await consumer.take(at_most=1, within=60, gather=600)) == [1]
+
+
 async def test_a_take_that_was_given_up_loses_nothing(buses: BusWorld) -> None:
     async with buses:
         bus = buses.bus()

@@ -1,5 +1,6 @@
 """The intake: nothing is let go of before it is kept, and nothing is in the way of the rest."""
 
+import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,7 +16,7 @@ from streamward.batcher.facts import (
     MessagesUnusable,
     ZoneEventsStored,
 )
-from streamward.batcher.intake import GROUP_EVERY, LARGE, MOST, TRIES
+from streamward.batcher.intake import GROUP_EVERY, MOST, TRIES
 from streamward.insight.rules import Rules
 from streamward.insight.store import ALERTED_FOR, IndexAway
 from streamward.insight.urgency import Trigger, Triggers
@@ -28,6 +29,7 @@ from streamward.model.zone import Crossing
 from streamward.protocol import codec, events
 from streamward.protocol.pointers import DATAREF, pointer, stored
 from streamward.protocol.seeing import MOST_ZONES
+from streamward.runtime import virtual_time
 from tests.support.batch_desk import Desk, a_crossing, a_thing, an_event, told
 from tests.support.builders import CAMERA, TENANT
 from tests.support.clocks import START
@@ -53,21 +55,49 @@ async def test_what_was_seen_is_stored_in_a_batch_and_told_of_before_it_is_ackno
     assert len({each["batch_id"] for each in bodies}) == 1
 
 
-async def test_the_next_group_waits_longer_after_a_small_one():
-    desk = Desk()
-    intervals = []
-    for count in (1, LARGE // 2, LARGE, MOST):
-        await desk.see(*[0.0] * count)
-        intervals.append(await desk.batcher.intake.tick())
-    assert intervals == [pytest.approx(GROUP_EVERY * share) for share in (1 - 1 / LARGE, 0.5, 0.0, 0.0)]
+def test_messages_that_come_soon_after_a_group_are_gathered_into_the_next_one():
+    async def story() -> None:
+        desk = Desk()
+        await desk.see(0.0)
+        await desk.take_in()
+        assert len(desk.db.detections) == 1
+        taking = asyncio.create_task(desk.take_in())
+        for _ in range(3):
+            await asyncio.sleep(GROUP_EVERY / 4)
+            await desk.see(0.0)
+        assert len(desk.db.detections) == 1
+        await taking
+        assert len(desk.db.detections) == 4
+
+    virtual_time.run(story())
 
 
-async def test_the_time_that_a_group_takes_is_part_of_its_interval():
-    desk = Desk()
-    await desk.see(0.0)
-    desk.journal.subscribe(lambda _: desk.clock.advance(2 * GROUP_EVERY))
-    assert await desk.batcher.intake.tick() == 0.0
-    assert len(desk.db.detections) == 1
+def test_a_full_group_is_not_waited_for():
+    async def story() -> None:
+        desk = Desk()
+        began = asyncio.get_running_loop().time()
+        await desk.see(*[0.0] * 2 * MOST)
+        await desk.take_in()
+        await desk.take_in()
+        assert asyncio.get_running_loop().time() == began
+        assert len(desk.db.detections) == 2 * MOST
+
+    virtual_time.run(story())
+
+
+def test_a_message_that_comes_long_after_the_last_group_is_kept_at_once():
+    async def story() -> None:
+        desk = Desk()
+        await desk.see(0.0)
+        await desk.take_in()
+        desk.clock.advance(GROUP_EVERY)
+        await desk.see(0.0)
+        began = asyncio.get_running_loop().time()
+        await desk.take_in()
+        assert asyncio.get_running_loop().time() == began
+        assert len(desk.db.detections) == 2
+
+    virtual_time.run(story())
 
 
 async def test_which_thing_it_is_and_where_it_stands_is_stored_too():

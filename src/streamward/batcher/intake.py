@@ -1,8 +1,10 @@
 """The intake: takes what Workers saw from the bus, and lets go of it only when it is kept.
 
-    take ─read→ what was told ─keep→ stored and in a batch, or refused by the fence ─ack→ gone
+    take ─read→ what was told ─admit→ stored, or refused by the fence ─batch→ in an open batch ─ack→ gone
            │└─ unusable: dead letters     └─ database or index away: given back, it comes again
            └─ of no tenant, for it was deleted: dropped, and its payload with it
+
+While a full queue is worked off, the next group is read and admitted as the one before is put into batches.
 
 Guaranteed: a message is acknowledged only after all in it is stored and in the index, was refused, or is with the dead
 letters. No message is in the way of the others for ever: one that the database cannot take, while it takes others, is
@@ -12,12 +14,12 @@ set aside after a few tries.
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 
 from streamward.batcher.dead_letters import DeadLetters
 from streamward.batcher.facts import DeletedTenantsDropped, DetectionsMissing, MessageUnusable
-from streamward.batcher.keeping import Keeper
+from streamward.batcher.keeping import Admission, Keeper
 from streamward.batcher.pressure import Valve
 from streamward.batcher.reading import Told, fetched, read
 from streamward.client import PayloadUnusable, payload_key
@@ -37,9 +39,8 @@ ACKED = failpoints.declare("batch.after-ack")
 
 LISTEN_FOR = 5.0  # seconds, if nothing comes before
 MOST = 400  # messages at a time
-GROUP_EVERY = 0.25  # seconds from a group of one message to the next group; less after a larger one
-LARGE = 100  # messages after which the next group follows at once: more would save little
-AHEAD = 3 * MOST  # messages in hand: those that are worked on, and enough to read meanwhile
+GROUP_EVERY = 0.4  # seconds from a group to the next, unless MOST wait: a group has a cost of its own
+AHEAD = 4 * MOST  # messages in hand: two groups that are worked on, and enough to read meanwhile
 PAUSE = 1.0  # seconds, under pressure
 TRIES = 3  # of a message alone, before it is set aside
 
@@ -79,10 +80,12 @@ class Intake:
         self._clock = clock
         self._dead = DeadLetters(bus, journal=journal, clock=clock)
         self._consumer: Consumer | None = None
+        self._next_at = clock.boot()  # when the next group begins, if it is not full before
+        self._batching: asyncio.Task[None] | None = None  # the group before, while the next one is admitted
         self._failed: Counter[str] = Counter()  # alone, by message id
 
     async def tick(self) -> float:
-        """Takes some messages and keeps what is in them; returns the time until the next group.
+        """Takes some messages and keeps what is in them; of a full group the second half goes on beside the next tick.
 
         Raises BusAway, QueueRefused, StoreUnavailable, IndexAway, StoreAway: what was taken comes again.
         """
@@ -90,20 +93,26 @@ class Intake:
             return PAUSE
         try:
             consumer = self._consumer or await self._subscribed()
-            taken = await consumer.take(at_most=MOST, within=LISTEN_FOR)
-            next_at = self._clock.boot() + _interval_after(len(taken))
+            gather = max(0.0, self._next_at - self._clock.boot())
+            taken = await consumer.take(at_most=MOST, within=LISTEN_FOR, gather=gather)
             if taken:
+                self._next_at = self._clock.boot() + GROUP_EVERY
                 failpoints.reach(TAKEN)
                 await self._work(consumer, taken)
+            await self._batched(unless_running=len(taken) == MOST)
         except QueueRefused:  # somebody removed it: it is made again
             await self.close()
             raise
         finally:
             self._dead.say()
-        return max(0.0, next_at - self._clock.boot())
+        return 0.0
 
     async def close(self) -> None:
         """Listens no more; what is not acknowledged comes again."""
+        batching, self._batching = self._batching, None
+        if batching is not None:
+            batching.cancel()
+            await asyncio.wait([batching])
         consumer, self._consumer = self._consumer, None
         if consumer is not None:
             await consumer.close()
@@ -115,15 +124,42 @@ class Intake:
         return self._consumer
 
     async def _work(self, consumer: Consumer, taken: Sequence[Delivery]) -> None:
-        try:
+        """Reads and admits a group; then, when the one before is in batches, begins to put it into batches."""
+        async with _given_back_if_it_fails(consumer, taken):
             known = await self._of_tenants(taken)
             sorted_ = await self._sort(known)
-            kept = {each.tag for each in (*sorted_.done, *await self._keep(sorted_.found))}
-        except Exception:
-            with contextlib.suppress(BusAway):  # then they come again by themselves
-                await consumer.give_back(taken, requeue=True)
-            raise
-        over = kept | ({each.tag for each in taken} - {each.tag for each in known})
+            admitted = await self._admitted(sorted_.found)
+            await self._batched()
+        dropped = {each.tag for each in taken} - {each.tag for each in known}
+        batching = self._batch(consumer, taken, sorted_=sorted_, dropped=dropped, admitted=admitted)
+        self._batching = asyncio.create_task(batching, name="intake: into batches")
+
+    async def _admitted(self, found: Sequence[_Read]) -> Admission | None:
+        """None if the database does not take all of them together."""
+        try:
+            return await self._keeper.admit([each.told for each in found])
+        except StoreUnavailable:
+            return None
+
+    async def _batched(self, *, unless_running: bool = False) -> None:
+        """Waits until the group before is in batches; raises what it met."""
+        if self._batching is None or (unless_running and not self._batching.done()):
+            return
+        batching, self._batching = self._batching, None
+        await batching
+
+    async def _batch(
+        self,
+        consumer: Consumer,
+        taken: Sequence[Delivery],
+        *,
+        sorted_: _Sorted,
+        dropped: set[int],
+        admitted: Admission | None,
+    ) -> None:
+        async with _given_back_if_it_fails(consumer, taken):
+            kept = await self._keep(sorted_.found, admitted)
+        over = dropped | {each.tag for each in (*sorted_.done, *kept)}
         await consumer.ack([each for each in taken if each.tag in over])
         failpoints.reach(ACKED)
         await consumer.give_back([each for each in taken if each.tag not in over], requeue=True)
@@ -182,10 +218,12 @@ class Intake:
         except (MessageUnusable, StoreAway) as err:
             return err
 
-    async def _keep(self, found: Sequence[_Read]) -> list[Delivery]:
+    async def _keep(self, found: Sequence[_Read], admitted: Admission | None) -> list[Delivery]:
         """All of them together, or those that the database takes."""
+        if admitted is None:
+            return await self._keep_each(found)
         try:
-            await self._keeper.keep([each.told for each in found])
+            await self._keeper.batch(admitted)
         except StoreUnavailable:
             return await self._keep_each(found)
         return [each.delivery for each in found]
@@ -216,9 +254,14 @@ class Intake:
         return [delivery]
 
 
-def _interval_after(count: int) -> float:
-    """Seconds to the beginning of the next group: a group has a cost of its own, so small ones come less often."""
-    return GROUP_EVERY * max(0.0, 1 - count / LARGE) if count else 0.0
+@contextlib.asynccontextmanager
+async def _given_back_if_it_fails(consumer: Consumer, taken: Sequence[Delivery]) -> AsyncIterator[None]:
+    try:
+        yield
+    except Exception:
+        with contextlib.suppress(BusAway):  # then they come again by themselves
+            await consumer.give_back(taken, requeue=True)
+        raise
 
 
 def _missing(lost: DetectionsLost) -> DetectionsMissing:

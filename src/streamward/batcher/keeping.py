@@ -9,6 +9,7 @@ What happened at zones is told as soon as it is stored: it is in no batch, and w
 """
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from streamward.batcher.adding import Adder
@@ -31,6 +32,16 @@ Kept = tuple[Seen, Stored, Urgency]
 TenantKeys = dict[TenantId, str | None]  # the internal id of each tenant; None: there is no such tenant
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admission:
+    """A group whose detections are stored, and are in no batch yet."""
+
+    seen: Sequence[Seen]
+    crossed: Sequence[Crossed]
+    keys: TenantKeys
+    admitted: Admitted | None  # None: there were no detections
+
+
 class Keeper:
     """Keeps detections and zone events; all of it may be repeated."""
 
@@ -45,21 +56,28 @@ class Keeper:
 
         Raises StoreUnavailable, IndexAway.
         """
+        await self.batch(await self.admit(told))
+
+    async def admit(self, told: Sequence[Told]) -> Admission:
+        """The first half: returns when each detection is stored or was refused; raises StoreUnavailable."""
         seen = [each for one in told for each in one.seen]
         crossed = [each for one in told for each in one.crossed]
         tenants = {made.tenant_id for made in (*seen, *crossed)}
         keys = {each: await self.rules.key_of(each) for each in tenants}  # before anything is stored
+        admitted = None
         if seen:
-            await self._batch(seen, await self._admitted(seen), keys)
-        if crossed:  # last, so that no detection waits for a database that cannot take these
-            await self._note(crossed, keys)
+            admitted = await self._parts.insight.detections.admit(seen)
+            failpoints.reach(ADMITTED)
+            self._parts.time.saw(admitted.at)
+            self._parts.journal.record(_counted(admitted))
+        return Admission(seen=seen, crossed=crossed, keys=keys, admitted=admitted)
 
-    async def _admitted(self, seen: Sequence[Seen]) -> Admitted:
-        admitted = await self._parts.insight.detections.admit(seen)
-        failpoints.reach(ADMITTED)
-        self._parts.time.saw(admitted.at)
-        self._parts.journal.record(_counted(admitted))
-        return admitted
+    async def batch(self, group: Admission) -> None:
+        """The second half: each detection into a batch, and the zone events; raises StoreUnavailable, IndexAway."""
+        if group.admitted is not None:
+            await self._batch(group.seen, group.admitted, group.keys)
+        if group.crossed:  # last, so that no detection waits for a database that cannot take these
+            await self._note(group.crossed, group.keys)
 
     async def _note(self, crossed: Sequence[Crossed], keys: TenantKeys) -> None:
         noted = await self._parts.insight.zone_events.admit(crossed)

@@ -1,6 +1,8 @@
 """`streamward login`, `enrol`, `logout` and `whoami`: how this host becomes known to a control plane."""
 
+import errno
 import socket
+import ssl
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -131,7 +133,10 @@ def _redeem(url: str, code: str | None, *, path: Path, as_json: bool) -> None:
 
 def _was_not_sent(err: BaseException) -> bool:
     """Whether no connection was made, so that nothing can have reached the control plane."""
-    return isinstance(err.__cause__, ConnectionRefusedError | socket.gaierror)
+    cause = err.__cause__
+    if isinstance(cause, ConnectionRefusedError | socket.gaierror | ssl.SSLCertVerificationError):
+        return True
+    return isinstance(cause, OSError) and cause.errno in {errno.EHOSTUNREACH, errno.ENETUNREACH}
 
 
 def _asked() -> str:

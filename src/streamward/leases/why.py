@@ -73,7 +73,7 @@ class Situation:
 
 
 _SUBSTATES = {
-    Substate.STALLED: Reason(code=ReasonCode.STALLED, detail="connected, but no frames arrive"),
+    Substate.STALLED: Reason(code=ReasonCode.STALLED, detail="no new frames"),
     Substate.DEGRADED: Reason(code=ReasonCode.DEGRADED, detail="its process keeps failing"),
     Substate.WAITING_FOR_KEYFRAME: Reason(
         code=ReasonCode.WAITING_FOR_KEYFRAME, detail="connected: frames arrive, but no keyframe yet"
@@ -174,7 +174,7 @@ def _stream(seen: Situation, lease: Lease) -> Iterator[Reason]:
     if status is not None and status.substate is not None:
         is_impaired = status.substate is Substate.DEGRADED and status.error_code is not None
         reason = _impaired(status) if is_impaired else _SUBSTATES[status.substate]
-        yield replace(reason, detail=f"{reason.detail}{_retry(status, seen.now)}")
+        yield replace(reason, detail=f"{reason.detail}{_error(status)}{_retry(status, seen.now)}")
         return
     if status is not None and status.state is StreamState.STREAMING:
         yield Reason(code=ReasonCode.RUNNING, detail=f"runner {status.runner_id} is streaming it")
@@ -218,7 +218,7 @@ def _parked(seen: Situation) -> Reason:
 def _impaired(status: StreamStatus) -> Reason:
     is_corrupt = status.error_code == StreamErrorCode.CORRUPT_STREAM
     what = "at least half of them are corrupt" if is_corrupt else "its detector fails"
-    return Reason(code=ReasonCode.DEGRADED, detail=f"its frames arrive, but {what}{_error(status)}")
+    return Reason(code=ReasonCode.DEGRADED, detail=f"its frames arrive, but {what}")
 
 
 def _error(status: StreamStatus) -> str:
@@ -247,8 +247,8 @@ def _without_frames(status: StreamStatus | None, seen: Situation, lease: Lease) 
     if status.error_code == StreamErrorCode.HOST_RESOURCES:
         return Reason(
             code=ReasonCode.HOST_RESOURCES,
-            detail=f"the host of runner {status.runner_id} has no descriptor, port or memory left to dial it "
-            f"({status.error_code}): its log says which; the limit of open files is LimitNOFILE or `ulimit -n`",
+            detail=f"the host of {runner} has no descriptor, port or memory left to dial it{why}; the limit of open "
+            "files is LimitNOFILE or `ulimit -n`",
         )
     if status.error_code == StreamErrorCode.SOURCE_NOT_PERMITTED:
         return Reason(
@@ -263,8 +263,8 @@ def _without_frames(status: StreamStatus | None, seen: Situation, lease: Lease) 
             f"address, the camera redirects, or its file may not be read{why}",
         )
     if status.error_code in _CERTIFICATES:
-        what = f"its certificate {_CERTIFICATES[StreamErrorCode(status.error_code)]} ({status.error_code})"
-        return Reason(code=ReasonCode.CERTIFICATE_REFUSED, detail=f"{what}{_retry(status, seen.now)}")
+        what = f"its certificate {_CERTIFICATES[StreamErrorCode(status.error_code)]}"
+        return Reason(code=ReasonCode.CERTIFICATE_REFUSED, detail=f"{what}{why}")
     if status.state is StreamState.CONNECTING:
         before = f", after the last try failed{_error(status)}" if status.error_code else ""
         return Reason(code=ReasonCode.CONNECTING, detail=f"{runner} is connecting{before}")

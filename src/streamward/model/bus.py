@@ -108,10 +108,13 @@ class Publisher(Protocol):
 class Consumer(Protocol):
     """One reader of a queue; several share what comes. Whatever failed, the next `take` tries again."""
 
-    async def take(self, *, at_most: int, within: float) -> list[Delivery]:
+    async def take(self, *, at_most: int, within: float, gather: float = 0.0) -> list[Delivery]:
         """What waits, oldest first, as soon as there is any; nothing if none comes in so many seconds.
 
-        With `prefetch` messages in hand nothing comes. Raises BusAway, and QueueRefused if there is no such queue.
+        With `gather`, fewer than `at_most` come only when so many seconds are over: larger groups cost less per
+        message. With `prefetch` messages in hand nothing comes.
+
+        Raises BusAway, and QueueRefused if there is no such queue.
         """
         ...
 

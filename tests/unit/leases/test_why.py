@@ -198,8 +198,23 @@ def test_the_runner_s_sentence_and_its_next_try_are_told_and_whether_it_ever_was
     assert reason.detail == f"{told}; the next try is at {at(12):%H:%M:%S} UTC"
     (reason,) = explain(situation(status=replace(refused, retry_at=at(4))))
     assert reason.detail == told, "it is tried just now"
-    (reason,) = explain(situation(status=replace(refused, substate=Substate.STALLED)))
-    assert "the next try is at" in reason.detail
+
+
+@pytest.mark.parametrize(
+    ("report", "told"),
+    [
+        ({"substate": Substate.STALLED, "error_code": "FRAME_STALL"}, "no new frames (FRAME_STALL): SENTENCE; "),
+        ({"substate": Substate.WAITING_FOR_KEYFRAME, "error_code": "NO_KEYFRAME"}, " (NO_KEYFRAME): SENTENCE; "),
+        ({"substate": Substate.DEGRADED, "error_code": "CORRUPT_STREAM"}, " (CORRUPT_STREAM): SENTENCE; "),
+        ({"error_code": "HOST_RESOURCES"}, " left to dial it (HOST_RESOURCES): SENTENCE; "),
+        ({"error_code": "TLS_CERT_PIN_MISMATCH"}, " (TLS_CERT_PIN_MISMATCH): SENTENCE; "),
+    ],
+)
+def test_every_report_of_an_error_is_told_with_the_runner_s_sentence_and_the_next_try(report, told):
+    failed = replace(in_state(StreamState.DISCONNECTED), error_detail="SENTENCE", retry_at=at(12), **report)
+    failed = replace(failed, state=StreamState.STREAMING) if report.get("substate") is Substate.DEGRADED else failed
+    (reason,) = explain(situation(status=failed))
+    assert f"{told}the next try is at {at(12):%H:%M:%S} UTC" in reason.detail
 
 
 def test_every_code_has_its_situation():

@@ -19,10 +19,12 @@ class How(StrEnum):
 
 
 # How long a takeover may take at P50 and P95: after a death, and beyond the time that a lease lasts.
-DEATH = (2.0, 3.0)
+DEATH = (0.4, 1.0)
 BEYOND_TTL = (1.0, 2.0)
 SHORT_TTL = 5.0  # seconds; at such a ttl the objective has a second more for P95, and none for P50
 BEYOND_SHORT_TTL = (None, 3.0)
+FASTER_TTL = 3.0  # seconds, of the policy `faster`
+BEYOND_FASTER_TTL = (None, 1.0)
 GAP_OF_DRAIN = 3.0
 MANY, OF_MANY = 40, 12.0  # so many cameras of one site at once have that long at P95, whatever was done to their runner
 
@@ -121,7 +123,7 @@ def _of_times(account: Account) -> list[Objective]:
     until, gap = spreads["until STREAMING"], spreads["between two detections"]
     if account.how in {How.DRAIN, How.SOFT}:
         return [Objective("between two detections, P95", *within(gap.p95, GAP_OF_DRAIN))]
-    if account.key_every is not None and account.key_every > 1:
+    if account.key_every is not None:  # who dials waits for a keyframe, which is the camera's time
         return []  # told without an objective
     p50, p95 = goals(account.how, account.ttl, cameras=account.cameras)
     judged = [] if p50 is None else [Objective("until STREAMING, P50", *within(until.p50, p50))]
@@ -134,7 +136,10 @@ def goals(how: How, ttl: float, *, cameras: int) -> tuple[float | None, float]:
         return None, OF_MANY
     if how is How.KILL:
         return DEATH
-    p50, p95 = BEYOND_SHORT_TTL if ttl <= SHORT_TTL else BEYOND_TTL
+    if ttl <= FASTER_TTL:
+        p50, p95 = BEYOND_FASTER_TTL
+    else:
+        p50, p95 = BEYOND_SHORT_TTL if ttl <= SHORT_TTL else BEYOND_TTL
     return (None if p50 is None else ttl + p50), ttl + p95
 
 

@@ -30,11 +30,12 @@ class AmqpConsumer:
         self._tags = 0
         self._in_hand: dict[int, DeliveredMessage] = {}  # by our tag, in the order in which they came
 
-    async def take(self, *, at_most: int, within: float) -> list[Delivery]:
+    async def take(self, *, at_most: int, within: float, gather: float = 0.0) -> list[Delivery]:
         """What waits, oldest first; raises BusAway, QueueRefused."""
         link = await self._line.linked()
         arrived = link.furniture
-        await arrived.any(within)
+        await arrived.wait(at_most, gather)
+        await arrived.wait(1, within)
         if arrived.is_over:  # what came and was not taken goes back with the rest
             raise await self._line.lost(link, ConnectionResetError(errno.ECONNRESET, ""))
         return [self._deliver(arrived.messages.popleft()) for _ in range(min(at_most, len(arrived.messages)))]
@@ -106,19 +107,22 @@ class _Arrived:
     def __init__(self) -> None:
         self.messages: deque[DeliveredMessage] = deque()
         self.is_over = False
+        self._wanted = 1
         self._changed = asyncio.Event()
 
     async def add(self, message: DeliveredMessage) -> None:
         self.messages.append(message)
-        self._changed.set()
+        if len(self.messages) >= self._wanted:
+            self._changed.set()
 
     def end(self, *_: object) -> None:
         self.is_over = True
         self._changed.set()
 
-    async def any(self, within: float) -> None:
-        """Waits until there is a message, or the end, or so many seconds are over."""
-        if not self.messages:
+    async def wait(self, count: int, within: float) -> None:
+        """Waits until there are so many messages, or the end, or so many seconds are over."""
+        if len(self.messages) < count and within > 0 and not self.is_over:
+            self._wanted = count
             self._changed.clear()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(within):

@@ -66,12 +66,18 @@ class EmbeddedConsumer:
         self._claiming: asyncio.Future[list[Delivery]] | None = None
         self._claimed: deque[Delivery] = deque()
         self._in_hand: set[int] = set()  # claimed, taken or not
+        self._is_more = False  # the last claim took all that there was room for
         self._owed: set[int] = set()  # said to be done with, but the file could not be written: they come again
         self._bell = asyncio.Event()
 
-    async def take(self, *, at_most: int, within: float) -> list[Delivery]:
+    async def take(self, *, at_most: int, within: float, gather: float = 0.0) -> list[Delivery]:
         """What waits, oldest first; raises BusAway, QueueRefused."""
         loop = asyncio.get_running_loop()
+        if gather > 0 and len(self._claimed) < at_most:
+            if not self._is_more:
+                await asyncio.sleep(gather)
+            self._bell.clear()
+            await self._claim()
         give_up_at = loop.time() + within
         while not self._claimed:
             self._bell.clear()  # before the claim: what comes after it rings
@@ -122,13 +128,14 @@ class EmbeddedConsumer:
         if self._claiming is None and room > 0:
             job = partial(jobs.claim, queue=self._queue, owner=self._owner, at_most=room)
             self._claiming = self._writer.ask(job)
-            self._claiming.add_done_callback(self._note)
+            self._claiming.add_done_callback(partial(self._note, room))
         if self._claiming is not None:
             await _answer(self._writer, self._claiming)
 
-    def _note(self, claiming: "asyncio.Future[list[Delivery]]") -> None:
+    def _note(self, room: int, claiming: "asyncio.Future[list[Delivery]]") -> None:
         self._claiming = None
         if not claiming.cancelled() and claiming.exception() is None:
+            self._is_more = len(claiming.result()) == room
             self._claimed.extend(claiming.result())
             self._in_hand.update(each.tag for each in claiming.result())
 

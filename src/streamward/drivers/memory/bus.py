@@ -130,14 +130,11 @@ class MemoryConsumer:
         self._prefetch = prefetch
         self._in_hand: dict[int, _Entry] = {}
 
-    async def take(self, *, at_most: int, within: float) -> list[Delivery]:
+    async def take(self, *, at_most: int, within: float, gather: float = 0.0) -> list[Delivery]:
         """What waits, oldest first."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(within):
-                while not (taken := self._claim(at_most)):
-                    await self._kept().changed.wait()
-                return taken
-        return []
+        await self._wait(at_most, within=gather)
+        await self._wait(1, within=within)
+        return self._claim(at_most)
 
     async def ack(self, deliveries: Sequence[Delivery]) -> None:
         """They never come again."""
@@ -159,10 +156,22 @@ class MemoryConsumer:
     def _kept(self) -> _Kept:
         return self._queues.named(self._queue)
 
-    def _claim(self, at_most: int) -> list[Delivery]:
+    async def _wait(self, count: int, *, within: float) -> None:
+        """Waits until so many could be taken, or so many seconds are over."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                while len(self._free()) < count:
+                    await self._kept().changed.wait()
+
+    def _free(self) -> list[int]:
+        """The places of what could be taken now."""
         kept = self._kept()
         kept.expire(self._queues.clock.boot())
-        places = list(kept.ready)[: max(0, min(at_most, self._prefetch - len(self._in_hand)))]
+        return list(kept.ready)[: max(0, self._prefetch - len(self._in_hand))]
+
+    def _claim(self, at_most: int) -> list[Delivery]:
+        kept = self._kept()
+        places = self._free()[:at_most]
         return [self._deliver(place, kept.ready.pop(place)) for place in places]
 
     def _deliver(self, place: int, entry: _Entry) -> Delivery:

@@ -53,21 +53,21 @@ def missed(account: Account) -> list[str]:
 @pytest.mark.parametrize(
     ("account", "names"),
     [
-        (an_account(1.0, 1.5), []),
-        (an_account(2.5, 2.5), ["until STREAMING, P50"]),
-        (an_account(1.0, 1.0, 3.5), ["until STREAMING, P95"]),
-        (an_account(1.0, None), ["cameras that stream again"]),
+        (an_account(0.3, 0.3, 0.5), []),
+        (an_account(0.8, 0.8), ["until STREAMING, P50"]),
+        (an_account(0.3, 0.3, 3.5), ["until STREAMING, P95"]),
+        (an_account(0.3, None), ["cameras that stream again"]),
         (an_account(), ["cameras that stream again"]),
         (an_account(8.5, 9.5, how=How.FREEZE), ["until STREAMING, P50"]),
         (an_account(7.5, 7.5, how=How.FREEZE, ttl=5.0), []),
         (an_account(*[11.5] * 40, how=How.CUT), []),
         (an_account(*[12.5] * 40), ["until STREAMING, P95"]),
         (an_account(60.0, key_every=4), []),
-        (an_account(2.5, key_every=1), ["until STREAMING, P50"]),
+        (an_account(2.5, key_every=1), []),
         (an_account(3.5, how=How.SOFT), ["between two detections, P95"]),
         (an_account(2.5, how=How.DRAIN), []),
-        (an_account(1.0, fenced=replace(CLEAN, stale=1)), ["stale detections taken for live"]),
-        (an_account(1.0, fenced=replace(CLEAN, shared=1)), ["generations that share a moment"]),
+        (an_account(0.3, fenced=replace(CLEAN, stale=1)), ["stale detections taken for live"]),
+        (an_account(0.3, fenced=replace(CLEAN, shared=1)), ["generations that share a moment"]),
     ],
 )
 def test_what_was_missed_is_named(account: Account, names: list[str]):
@@ -75,9 +75,10 @@ def test_what_was_missed_is_named(account: Account, names: list[str]):
 
 
 def test_a_frozen_runners_leases_have_to_run_out_first():
-    assert goals(How.KILL, 8.0, cameras=12) == (2.0, 3.0)
+    assert goals(How.KILL, 8.0, cameras=12) == (0.4, 1.0)
     assert goals(How.FREEZE, 8.0, cameras=12) == (9.0, 10.0)
     assert goals(How.CUT, 5.0, cameras=12) == (None, 8.0)
+    assert goals(How.CUT, 3.0, cameras=12) == (None, 4.0)
 
 
 def test_it_is_shown_to_people_and_programs():
