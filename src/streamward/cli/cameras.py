@@ -270,7 +270,7 @@ def _warn_of_detector(link: Any, path: str, detector: str | None) -> None:
 
 
 def _detector_problem(link: Any, path: str, detector: str) -> str | None:
-    """Why a detector that was just set cannot be loaded or is not known to be; None: it loads, or no report came."""
+    """Why a detector that was just set cannot be loaded or is not known to be; None: nothing speaks against it."""
     from streamward.leases.why import ReasonCode
     from streamward.protocol.why import CameraWhy
 
@@ -289,7 +289,9 @@ def _detector_problem(link: Any, path: str, detector: str) -> str | None:
             return None
         has_stopped = has_stopped or not told.running
         time.sleep(_ASK_EVERY)
-    return None
+    if not has_stopped:
+        return None
+    return f"the camera does not run again yet with its detector {detector}: `streamward cameras why` tells why"
 
 
 def _aspects(
