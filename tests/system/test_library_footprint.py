@@ -49,5 +49,9 @@ def test_a_detector_leaves_no_file_in_the_users_folders_and_connects_to_nobody(t
         check=False,
     )
     assert ended.returncode == 0, ended.stderr
-    assert json.loads(ended.stdout) == {"called": [], "sockets": [], "loaded": ["onnxruntime", "openvino", "ai_edge_litert"]}
+    assert json.loads(ended.stdout) == {
+        "called": [],
+        "sockets": [],
+        "loaded": ["onnxruntime", "openvino", "ai_edge_litert"],
+    }
     assert [str(path) for path in tmp_path.rglob("*") if path.is_file()] == [str(model)]
